@@ -1,0 +1,101 @@
+// Everything a contributor must pass: types, lint and format, and the tests in Node and in Chromium. With arguments (a
+// filter such as `merkle`, or any option of Vitest) only the tests run, and the arguments go to Vitest.
+import './node-24-only.mjs'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join, relative } from 'node:path'
+import { findChromium } from './chromium.mjs'
+import { root } from './setup/say.mjs'
+
+const filters = process.argv.slice(2)
+const env = { ...process.env, PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter) }
+
+/** @typedef {{ passed: number, failed: number, skipped: number }} Count */
+
+/** @param {string} command @param {string[]} args */
+const succeeds = (command, ...args) => spawnSync(command, args, { cwd: root, env, stdio: 'inherit' }).status === 0
+
+/**
+ * @param {string} name
+ * @param {string[]} command
+ * @returns {Count}
+ */
+function checkOnce(name, [command = '', ...args]) {
+  const passed = succeeds(command, ...args)
+  console.log(`${name}: ${passed ? 'passed' : 'FAILED'}`)
+  return { passed: Number(passed), failed: Number(!passed), skipped: 0 }
+}
+
+/**
+ * @typedef {{ status: string, fullName: string }} TestResult
+ * @typedef {{ name: string, status: string, assertionResults: TestResult[] }} FileResult
+ */
+
+/** @param {FileResult[]} files @param {boolean} succeeded @returns {Count} */
+function countTests(files, succeeded) {
+  const tests = files.flatMap((file) => file.assertionResults)
+  const passed = tests.filter(({ status }) => status === 'passed').length
+  const failedTests = tests.filter(({ status }) => status === 'failed').length
+  const failedFiles = files.filter(
+    (f) => f.status === 'failed' && f.assertionResults.every((t) => t.status !== 'failed'),
+  )
+  const failed = failedTests + failedFiles.length
+  const skipped = tests.length - passed - failedTests
+  // Vitest also fails on an error outside any test, which no test result shows.
+  return { passed, failed: succeeded ? failed : Math.max(failed, 1), skipped }
+}
+
+/** @param {FileResult[]} files */
+function nameSkipped(files) {
+  for (const { name, assertionResults } of files) {
+    const skipped = assertionResults.filter(({ status }) => status !== 'passed' && status !== 'failed')
+    // A filter by name (-t) leaves whole files out on purpose.
+    if (filters.length === 0)
+      for (const test of skipped) console.log(`skipped: ${relative(root, name)} > ${test.fullName}`)
+  }
+}
+
+/** @param {FileResult[]} files */
+function countWithoutChromium(files) {
+  const everywhere = files.filter(({ name }) => name.includes('/test/everywhere/'))
+  const skipped = everywhere.flatMap((file) => file.assertionResults).length
+  console.log(
+    `no Chromium (CHROMIUM_PATH, or chromium on PATH): ${skipped} tests ran in Node only, skipped in a browser`,
+  )
+  return skipped
+}
+
+/** @returns {Count} */
+function runTests() {
+  const folder = mkdtempSync(join(tmpdir(), 'strongroom-check-'))
+  const report = join(folder, 'report.json')
+  const flags = ['--allowOnly=false', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  try {
+    const succeeded = succeeds('vitest', 'run', ...flags, ...filters)
+    /** @type {FileResult[]} */
+    const files = JSON.parse(readFileSync(report, 'utf8')).testResults
+    const count = countTests(files, succeeded)
+    nameSkipped(files)
+    return findChromium() ? count : { ...count, skipped: count.skipped + countWithoutChromium(files) }
+  } catch (error) {
+    console.error(`the test run left no report: ${error instanceof Error ? error.message : error}`)
+    return { passed: 0, failed: 1, skipped: 0 }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const sources =
+  filters.length > 0
+    ? []
+    : [
+        checkOnce('types', ['tsc', '-p', 'tsconfig.json']),
+        checkOnce('lint and format', ['biome', 'check', '--error-on-warnings', '.']),
+      ]
+const counts = [...sources, runTests()]
+/** @param {keyof Count} kind */
+const total = (kind) => counts.reduce((sum, count) => sum + count[kind], 0)
+const skipped = total('skipped') > 0 ? `, ${total('skipped')} skipped` : ''
+console.log(`\n${total('passed')} passed, ${total('failed')} failed${skipped}`)
+process.exit(total('failed') > 0 ? 1 : 0)
