@@ -1,0 +1,154 @@
+// The rules of STYLE.md that a machine can check. Biome knows some of them too; here no comment can switch them off.
+//
+// Each check was seen to fail on this breakage:
+// - direction: packages/protocol/src importing '@strongroom/server'; a package.json depending on it; an unknown package
+// - only through the index: a test importing '@strongroom/protocol/src/errors.ts' or '../../../contract/src/x.ts'
+// - no any: `const x: any = 1`, `y as any`, `new Map<any>()`, `type T = any[]`
+// - no default exports: `export default 1` and `export { x as default }` in a file that is no *.config.ts
+// - no vague names: packages/protocol/src/string-utils.ts, and a folder called common
+// - no enums: `export enum Colour { Red }` and `const enum`
+// - links: `[here](docs/nowhere.md)` in README.md
+import { existsSync, globSync, readFileSync } from 'node:fs'
+import { basename, dirname, join, normalize } from 'node:path'
+import { expect, it } from 'vitest'
+
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  protocol: [],
+  contract: ['protocol'],
+  server: ['protocol', 'contract'],
+  sdk: ['protocol', 'contract'],
+  cli: ['protocol', 'contract', 'sdk'],
+  console: ['protocol', 'contract', 'sdk'],
+}
+const VAGUE = /^(utils?|helpers?|common|managers?|misc)$/
+const LONG_FILE = 300
+const LONG_FUNCTION = 40
+
+const root = import.meta.dirname
+const foreign = /(^|\/)(node_modules|dist|\.git|\.setup)(\/|$)/
+const find = (pattern: string) =>
+  globSync(pattern, { cwd: root, exclude: (path) => foreign.test(path) })
+    .map((path) => path.replaceAll('\\', '/'))
+    .sort()
+
+interface Source {
+  readonly path: string
+  readonly package: string | undefined
+  /** The text without comments. */
+  readonly code: string
+  /** The text without comments and without the contents of strings. */
+  readonly bare: string
+}
+
+const STRING = /'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`/g
+const COMMENT_OR_STRING = new RegExp(String.raw`\/\*[\s\S]*?\*\/|(?<![:\\])\/\/.*|${STRING.source}`, 'g')
+
+function readSource(path: string): Source {
+  const code = readFileSync(join(root, path), 'utf8').replace(COMMENT_OR_STRING, (s) => (s.startsWith('/') ? ' ' : s))
+  return { path, package: /^packages\/([^/]+)\//.exec(path)?.[1], code, bare: code.replace(STRING, "''") }
+}
+
+const sources = find('**/*.{ts,tsx,mts,js,mjs}').map(readSource)
+const ofPackages = sources.filter((source) => source.package !== undefined)
+
+const importsOf = ({ code }: Source) =>
+  [...code.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*['"]([^'"\n]+)['"]/g)].map((match) => match[1] ?? '')
+
+const withPattern = (pattern: RegExp) => sources.filter(({ bare }) => pattern.test(bare)).map(({ path }) => path)
+
+function manifestOf(name: string): { dependencies?: object; devDependencies?: object; peerDependencies?: object } {
+  return JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
+}
+
+it('finds the sources it is to check', () => {
+  expect(ofPackages.length).toBeGreaterThan(0)
+  expect(sources.map(({ path }) => path)).toContain('boundaries.test.ts')
+})
+
+it('knows every package, and each depends only on packages below it', () => {
+  const wrong = find('packages/*/package.json').flatMap((path) => {
+    const name = basename(dirname(path))
+    const { dependencies, peerDependencies } = manifestOf(name)
+    const ours = Object.keys({ ...dependencies, ...peerDependencies }).filter((d) => d.startsWith('@strongroom/'))
+    const allowed = MAY_IMPORT[name]
+    if (!allowed) return [`${name} is not in the table`]
+    return ours.filter((dependency) => !allowed.includes(dependency.slice(12))).map((d) => `${name} -> ${d}`)
+  })
+  expect(wrong).toEqual([])
+})
+
+it('imports only packages below: protocol, contract, then server and sdk, then cli and console', () => {
+  const wrong = ofPackages
+    .filter(({ path }) => path.includes('/src/') && !path.endsWith('.test.ts'))
+    .flatMap((source) => {
+      const ours = importsOf(source).filter((specifier) => specifier.startsWith('@strongroom/'))
+      const allowed = [source.package, ...(MAY_IMPORT[source.package ?? ''] ?? [])]
+      return ours.filter((o) => !allowed.includes(o.split('/')[1])).map((o) => `${source.path} -> ${o}`)
+    })
+  expect(wrong).toEqual([])
+})
+
+it('reaches another package only through its index', () => {
+  const wrong = ofPackages.flatMap((source) => {
+    const home = `packages/${source.package}/`
+    const isOutside = (specifier: string) =>
+      specifier.startsWith('.')
+        ? !normalize(join(dirname(source.path), specifier)).startsWith(home)
+        : /^@strongroom\/[^/]+\//.test(specifier)
+    return importsOf(source)
+      .filter(isOutside)
+      .map((specifier) => `${source.path} -> ${specifier}`)
+  })
+  expect(wrong).toEqual([])
+})
+
+it('has no any', () => {
+  expect(withPattern(/(?::|\bas|<|\||&|=>)\s*any\b(?!\()|\bany(?:\[\]|\s*[>|&])/)).toEqual([])
+})
+
+it('has no default exports, except in configuration files', () => {
+  const found = withPattern(/\bexport\s+default\b|\bas\s+default\b/)
+  expect(found.filter((path) => !/\.config\.ts$/.test(path))).toEqual([])
+})
+
+it('has no enums', () => {
+  expect(withPattern(/(?:^|\n|\bexport |\bconst |\bdeclare )\s*enum\s+\w+\s*\{/)).toEqual([])
+})
+
+it('names no file or folder utils, helpers, common or manager', () => {
+  const vague = sources.filter(({ path }) => path.split(/[/.-]/).some((word) => VAGUE.test(word)))
+  expect(vague.map(({ path }) => path)).toEqual([])
+})
+
+it('links only to files that exist', () => {
+  const broken = find('**/*.md').flatMap((path) => {
+    const prose = readFileSync(join(root, path), 'utf8').replace(/```[\s\S]*?```|`[^`\n]*`/g, '')
+    const targets = [...prose.matchAll(/\]\(\s*<?([^)\s>#]+)/g)].map((match) => match[1] ?? '')
+    const local = targets.filter((target) => !/^[a-z]+:/i.test(target))
+    return local.filter((target) => !existsSync(join(root, dirname(path), target))).map((t) => `${path} -> ${t}`)
+  })
+  expect(broken).toEqual([])
+})
+
+// The formatter puts a function's closing brace under the start of its first line, so lines suffice to measure it.
+function longFunctions({ path }: Source): string[] {
+  const lines = readFileSync(join(root, path), 'utf8').split('\n')
+  return lines.flatMap((line, start) => {
+    const [, indent, name] = /^( *)(?:export )?(?:async )?(?:function\*? |const )(\w+).*[{(]$/.exec(line) ?? []
+    if (indent === undefined || !/\bfunction\b|=>/.test(line)) return []
+    const length = lines.slice(start).findIndex((l) => l.startsWith(`${indent}}`) || l === `${indent})`) + 1
+    return length > LONG_FUNCTION ? [`${path}:${start + 1} ${name} has ${length} lines`] : []
+  })
+}
+
+it('lists long files and functions (a warning, not a failure)', () => {
+  const written = sources.filter(({ path }) => !/\.test\.ts$|\/(test|bench)\//.test(path))
+  const lineCount = ({ path }: Source) => readFileSync(join(root, path), 'utf8').trimEnd().split('\n').length
+  const files = written.filter((source) => lineCount(source) > LONG_FILE)
+  const long = [
+    ...files.map((source) => `${source.path} has ${lineCount(source)} lines`),
+    ...written.flatMap(longFunctions),
+  ]
+  if (long.length > 0) console.warn(`longer than STYLE.md likes, look for two nouns in one place:\n${long.join('\n')}`)
+  expect(long).toBeInstanceOf(Array)
+})
