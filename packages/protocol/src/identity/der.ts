@@ -1,0 +1,81 @@
+import { type Bytes, concat, equalBytes, fromHex } from '../encoding/bytes.ts'
+import { ensure } from '../errors.ts'
+
+// The little DER the protocol must read itself: RSA public keys, to know modulus and exponent before any library sees them.
+
+const RSA_ALGORITHM: Bytes = fromHex('300d06092a864886f70d0101010500')
+const ED25519_SPKI: Bytes = fromHex('302a300506032b6570032100')
+
+function encodeLength(length: number): Bytes {
+  if (length < 0x80) return Uint8Array.of(length)
+  if (length < 0x100) return Uint8Array.of(0x81, length)
+  return Uint8Array.of(0x82, length >> 8, length & 0xff)
+}
+
+const element = (tag: number, content: Uint8Array): Bytes =>
+  concat(Uint8Array.of(tag), encodeLength(content.length), content)
+
+const positiveInteger = (bytes: Uint8Array): Bytes =>
+  element(0x02, (bytes[0] as number) >= 0x80 ? concat(Uint8Array.of(0), bytes) : bytes)
+
+export interface RsaPublicKey {
+  /** Big-endian, without leading zeros. */
+  readonly modulus: Bytes
+  readonly exponent: Bytes
+}
+
+export const encodeRsaSpki = ({ modulus, exponent }: RsaPublicKey): Bytes => {
+  const key = element(0x30, concat(positiveInteger(modulus), positiveInteger(exponent)))
+  return element(0x30, concat(RSA_ALGORITHM, element(0x03, concat(Uint8Array.of(0), key))))
+}
+
+/** Reads the two integers leniently, then encodes them again: only the one DER form of a key is accepted. */
+export function parseRsaSpki(spki: Uint8Array): RsaPublicKey {
+  const modulus = integerAfter(spki, 0)
+  ensure(modulus, 'weak_key', 'not an RSA public key')
+  const exponent = integerAfter(spki, modulus.end)
+  ensure(exponent, 'weak_key', 'not an RSA public key')
+  const key = { modulus: modulus.value, exponent: exponent.value }
+  ensure(equalBytes(encodeRsaSpki(key), spki), 'weak_key', 'an RSA public key is not in its one DER form')
+  return key
+}
+
+/** The next INTEGER at or after `from`, behind the fixed prefix of an RSA SPKI. */
+function integerAfter(spki: Uint8Array, from: number): { value: Bytes; end: number } | undefined {
+  let at = from
+  if (from === 0) {
+    const algorithm = spki.findIndex((_, i) => equalBytes(spki.subarray(i, i + RSA_ALGORITHM.length), RSA_ALGORITHM))
+    if (algorithm < 0 || algorithm > 8) return undefined
+    at = spki.indexOf(0x02, algorithm + RSA_ALGORITHM.length)
+  }
+  if (at < 0 || spki[at] !== 0x02) return undefined
+  const first = spki[at + 1] ?? 0
+  const lengthBytes = first < 0x80 ? 0 : first & 0x7f
+  if (lengthBytes > 2) return undefined
+  let length = lengthBytes === 0 ? first : 0
+  for (let i = 0; i < lengthBytes; i++) length = (length << 8) | (spki[at + 2 + i] ?? 0)
+  const start = at + 2 + lengthBytes
+  const end = start + length
+  if (length === 0 || end > spki.length) return undefined
+  const value = spki.slice(spki[start] === 0 && length > 1 ? start + 1 : start, end)
+  return { value, end }
+}
+
+/** The 32 key bytes of an Ed25519 SPKI. */
+export function parseEd25519Spki(spki: Uint8Array): Uint8Array {
+  ensure(spki.length === 44 && equalBytes(spki.subarray(0, 12), ED25519_SPKI), 'weak_key', 'not an Ed25519 public key')
+  return spki.subarray(12)
+}
+
+export const encodeEd25519Spki = (key: Uint8Array): Bytes => concat(ED25519_SPKI, key)
+
+export type PrivateKeyType = 'rsa' | 'ed25519' | 'ml-kem-768'
+
+/** Which algorithm a PKCS#8 block holds, from its algorithm identifier. */
+export function privateKeyType(pkcs8: Uint8Array): PrivateKeyType {
+  const header = Array.from(pkcs8.subarray(0, 32), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  if (header.includes('06092a864886f70d010101')) return 'rsa'
+  if (header.includes('06032b6570')) return 'ed25519'
+  if (header.includes('0609608648016503040402')) return 'ml-kem-768'
+  ensure(false, 'weak_key', 'a private key is neither RSA, Ed25519 nor ML-KEM-768')
+}

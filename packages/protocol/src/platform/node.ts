@@ -1,0 +1,172 @@
+import * as crypto from 'node:crypto'
+import { promisify } from 'node:util'
+import { toBase64 } from '../encoding/base64.ts'
+import { type Bytes, concat } from '../encoding/bytes.ts'
+import { expandHkdf } from './hkdf-expand.ts'
+import { ML_KEM_PKCS8_PREFIX, ML_KEM_SPKI_PREFIX, softMlKem } from './ml-kem.ts'
+import type { Platform, PlatformKey } from './platform.ts'
+
+// Synchronous node:crypto inside: for small values it is six times faster than WebCrypto.
+
+const plain = (buffer: Uint8Array): Bytes =>
+  new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.byteLength)
+
+const PUBLIC_KEY_CACHE_SIZE = 1024
+const publicKeys = new Map<string, crypto.KeyObject>()
+
+/** Parsing an SPKI costs as much as a verification, and the same few signers come again and again. */
+function publicKey(spki: Uint8Array): crypto.KeyObject {
+  const name = toBase64(spki)
+  const known = publicKeys.get(name)
+  if (known) return known
+  const key = crypto.createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' })
+  if (publicKeys.size >= PUBLIC_KEY_CACHE_SIZE) publicKeys.delete(publicKeys.keys().next().value as string)
+  publicKeys.set(name, key)
+  return key
+}
+
+const keyObject = (key: PlatformKey): crypto.KeyObject => key as unknown as crypto.KeyObject
+const platformKey = (key: crypto.KeyObject): PlatformKey => key as unknown as PlatformKey
+
+const privateKey = (pkcs8: Uint8Array): crypto.KeyObject =>
+  crypto.createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
+
+const spkiOf = (key: crypto.KeyObject): Bytes =>
+  plain(crypto.createPublicKey(key).export({ format: 'der', type: 'spki' }))
+const pkcs8Of = (key: crypto.KeyObject): Bytes => plain(key.export({ format: 'der', type: 'pkcs8' }))
+
+const OAEP = { padding: crypto.constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha256' }
+const PSS = { padding: crypto.constants.RSA_PKCS1_PSS_PADDING, saltLength: 32 }
+
+const generateKeyPair = promisify(crypto.generateKeyPair)
+
+interface Kem {
+  encapsulate(key: crypto.KeyObject): { sharedKey: Buffer; ciphertext: Buffer }
+  decapsulate(key: crypto.KeyObject, ciphertext: Uint8Array): Buffer
+}
+// Node 24 brings ML-KEM; older ones use the script implementation.
+const nativeKem = 'encapsulate' in crypto && 'decapsulate' in crypto ? (crypto as unknown as Kem) : undefined
+
+export const platform: Platform = {
+  randomBytes: (length) => plain(crypto.randomBytes(length)),
+  sha256: (data) => plain(crypto.hash('sha256', data, 'buffer')),
+  hmacSha256: (key, data) => plain(crypto.createHmac('sha256', key).update(data).digest()),
+  hkdfSha256: (ikm, salt, info, length) => new Uint8Array(crypto.hkdfSync('sha256', ikm, salt, info, length)),
+  hkdfExpandSha384: (key, info, length) =>
+    expandHkdf((data) => plain(crypto.createHmac('sha384', key).update(data).digest()), info, length),
+  makeSha256: () => streaming(crypto.createHash('sha256')),
+  makeHmacSha256: (key) => streaming(crypto.createHmac('sha256', key)),
+
+  aesGcmSeal(key, nonce, plaintext, aad) {
+    const cipher = crypto.createCipheriv('aes-256-gcm', key, nonce)
+    cipher.setAAD(aad)
+    const body = cipher.update(plaintext)
+    cipher.final()
+    return concat(body, cipher.getAuthTag())
+  },
+  aesGcmOpen(key, nonce, sealed, aad) {
+    if (sealed.length < 16) return undefined
+    const decipher = crypto.createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: 16 })
+    decipher.setAAD(aad)
+    decipher.setAuthTag(sealed.subarray(sealed.length - 16))
+    const body = decipher.update(sealed.subarray(0, sealed.length - 16))
+    try {
+      decipher.final()
+    } catch {
+      return undefined
+    }
+    return plain(body)
+  },
+
+  aesGcmSealInto(key, nonce, plaintext, aad, target) {
+    const cipher = crypto.createCipheriv('aes-256-gcm', key, nonce)
+    cipher.setAAD(aad)
+    updateInto(cipher, plaintext, target)
+    cipher.final()
+    target.set(cipher.getAuthTag(), plaintext.length)
+  },
+  aesGcmOpenInto(key, nonce, sealed, aad, target) {
+    if (sealed.length < 16) return false
+    const decipher = crypto.createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: 16 })
+    decipher.setAAD(aad)
+    decipher.setAuthTag(sealed.subarray(sealed.length - 16))
+    updateInto(decipher, sealed.subarray(0, sealed.length - 16), target)
+    try {
+      decipher.final()
+    } catch {
+      target.fill(0)
+      return false
+    }
+    return true
+  },
+
+  ed25519Verify: (spki, message, signature) => crypto.verify(null, message, publicKey(spki), signature),
+  ed25519Sign: (key, message) => plain(crypto.sign(null, message, keyObject(key))),
+  rsaPssVerify: (spki, message, signature) =>
+    crypto.verify('sha256', message, { key: publicKey(spki), ...PSS }, signature),
+  rsaPssSign: (key, message) => plain(crypto.sign('sha256', message, { key: keyObject(key), ...PSS })),
+  rsaOaepEncrypt: (spki, plaintext) => plain(crypto.publicEncrypt({ key: publicKey(spki), ...OAEP }, plaintext)),
+  rsaOaepDecrypt(key, ciphertext) {
+    try {
+      return plain(crypto.privateDecrypt({ key: keyObject(key), ...OAEP }, ciphertext))
+    } catch {
+      return undefined
+    }
+  },
+  mlKemEncapsulate(key) {
+    if (!nativeKem) return softMlKem.encapsulate(key)
+    const { ciphertext, sharedKey } = nativeKem.encapsulate(publicKey(concat(ML_KEM_SPKI_PREFIX, key)))
+    return { ciphertext: plain(ciphertext), sharedSecret: plain(sharedKey) }
+  },
+  mlKemDecapsulate: (key, ciphertext) =>
+    nativeKem ? plain(nativeKem.decapsulate(keyObject(key), ciphertext)) : softMlKem.decapsulate(key, ciphertext),
+
+  makeEd25519: async () => pkcs8Of((await generateKeyPair('ed25519', {})).privateKey),
+  makeRsa: async (bits) =>
+    pkcs8Of((await generateKeyPair('rsa', { modulusLength: bits, publicExponent: 65_537 })).privateKey),
+  makeMlKem: () => softMlKem.make(platform.randomBytes(64)),
+  importEd25519(pkcs8) {
+    const key = privateKey(pkcs8)
+    if (key.asymmetricKeyType !== 'ed25519') throw new TypeError('not an Ed25519 key')
+    return { key: platformKey(key), spki: spkiOf(key) }
+  },
+  importRsa(pkcs8) {
+    const key = privateKey(pkcs8)
+    if (key.asymmetricKeyType !== 'rsa') throw new TypeError('not an RSA key')
+    return { decryptKey: platformKey(key), signKey: platformKey(key), spki: spkiOf(key) }
+  },
+  importMlKem(seed) {
+    const soft = softMlKem.import(seed)
+    if (!nativeKem) return soft
+    return { key: platformKey(privateKey(concat(ML_KEM_PKCS8_PREFIX, seed))), publicKey: soft.publicKey }
+  },
+}
+
+const BLOCK_BYTES = 65_536
+
+/**
+ * node:crypto gives each output a buffer of its own. Taken in small blocks whose buffers are freed at once instead of by the
+ * collector, the allocator hands out the same warm memory again: measured twice as fast as one large output, and flat.
+ */
+function updateInto(cipher: crypto.Cipheriv | crypto.Decipheriv, data: Uint8Array, target: Uint8Array): void {
+  for (let at = 0; at < data.length; at += BLOCK_BYTES) {
+    const block = cipher.update(data.subarray(at, at + BLOCK_BYTES))
+    target.set(block, at)
+    free(block)
+  }
+}
+
+/** Only a buffer that nothing else shares, and only where the platform can (Node 22). */
+function free({ buffer, byteLength }: Buffer): void {
+  const owned = buffer as ArrayBuffer & { transfer?(length: number): ArrayBuffer }
+  if (owned.byteLength === byteLength) owned.transfer?.(0)
+}
+
+function streaming(hash: crypto.Hash | crypto.Hmac): { update(data: Uint8Array): void; digest(): Bytes } {
+  return {
+    update: (data) => {
+      hash.update(data)
+    },
+    digest: () => plain(hash.digest()),
+  }
+}
