@@ -1,0 +1,102 @@
+import { ensure } from '../errors.ts'
+import { type Kid, parseKid, principalOf } from '../identity/identifiers.ts'
+import { type CheckedKey, mayHoldAuthority } from '../identity/key-bundle.ts'
+import type { KidState } from '../log/state.ts'
+import type {
+  Cap,
+  CapsSetPayload,
+  GenesisPayload,
+  KeyAddPayload,
+  KeyRecoverPayload,
+  KeyRotatePayload,
+  Policy,
+} from './documents.ts'
+
+// Sections 4.1 and 4.3: which caps a key had at a leaf. Server, auditor and client share these rules and differ only in
+// where a record comes from: the client verifies it first, the log's own replay has verified it when it was appended.
+
+export type RecordPayload = GenesisPayload | KeyAddPayload | KeyRotatePayload | KeyRecoverPayload
+
+/** A key of the directory: its state, its checked bundle, and the record that brought it in. */
+export interface DirectoryKey {
+  readonly entry: KidState
+  readonly key: CheckedKey
+  readonly record: RecordPayload
+}
+
+export interface DirectorySource {
+  /** Refuses a key that is not in the directory. */
+  resolve(kid: string): Promise<DirectoryKey>
+  /** For looking up signatures: undefined for a key that is not in the directory. */
+  keyOf(kid: string): Promise<CheckedKey | undefined>
+  capsDocument(docHash: string, kid: string, index: number): Promise<CapsSetPayload>
+  policyAt(index: number): Promise<Policy>
+}
+
+const baseCap = (kid: string): Cap => (parseKid(kid).type === 'agent' ? 'agent' : 'member')
+
+/** The caps a key held for leaf `index`: from its last caps.set before that leaf, else from its record. */
+export async function capsAt(source: DirectorySource, kid: string, index: number): Promise<ReadonlySet<Cap>> {
+  const { entry, record } = await source.resolve(kid)
+  const latest = entry.capSets.findLast((set) => set.index < index)
+  if (latest) return new Set((await source.capsDocument(latest.docHash, kid, latest.index)).caps)
+  switch (record.t) {
+    case 'org.genesis':
+      return new Set<Cap>(['dir-admin', 'member'])
+    case 'key.add':
+      return new Set(record.caps)
+    case 'key.rotate':
+      // A rotated key inherits the caps of its predecessor at that moment.
+      return capsAt(source, record.oldKid, entry.added)
+    case 'key.recover':
+      // Whoever recovers starts without authority; a caps.set gives it back visibly.
+      return new Set([baseCap(kid)])
+  }
+}
+
+const AUTHORITY: readonly Cap[] = ['dir-admin', 'agent-manager']
+
+/** May these caps stand on this key at all? RSA-only keys hold no authority (3.5). */
+export function checkCaps(key: CheckedKey, caps: readonly Cap[]): void {
+  const other: Cap = baseCap(key.kid) === 'agent' ? 'member' : 'agent'
+  ensure(
+    caps.includes(baseCap(key.kid)) && !caps.includes(other),
+    'not_authorised',
+    'caps do not fit the type of the principal',
+    { kid: key.kid },
+  )
+  const ordinary = !caps.some((cap) => AUTHORITY.includes(cap))
+  ensure(ordinary || mayHoldAuthority(key), 'not_authorised', 'an RSA-only key cannot hold authority', { kid: key.kid })
+}
+
+/** 4.1: a dir-admin endorses any key; an agent-manager only agents that hold nothing but `agent`. */
+export async function checkEndorser(
+  source: DirectorySource,
+  endorser: string,
+  record: KeyAddPayload,
+  index: number,
+): Promise<void> {
+  const caps = await capsAt(source, endorser, index)
+  const plainAgent = parseKid(record.kid).type === 'agent' && record.caps.length === 1 && record.caps[0] === 'agent'
+  const entitled = caps.has('dir-admin') || (caps.has('agent-manager') && plainAgent)
+  ensure(entitled, 'endorser_not_admin', 'a key was endorsed without the right to do so', {
+    kid: record.kid,
+    by: endorser,
+  })
+}
+
+/** How many different people with cap `dir-admin`, live at `index`, are among the signers. */
+export async function countAdmins(
+  source: DirectorySource,
+  signers: Iterable<string>,
+  index: number,
+  live: (entry: KidState, index: number) => boolean,
+): Promise<number> {
+  const principals = new Set<string>()
+  for (const kid of signers) {
+    const { entry } = await source.resolve(kid)
+    if (live(entry, index) && (await capsAt(source, kid, index)).has('dir-admin'))
+      principals.add(principalOf(kid as Kid))
+  }
+  return principals.size
+}

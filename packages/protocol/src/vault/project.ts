@@ -1,0 +1,90 @@
+import type { VerifiedDirectory } from '../directory/resolve.ts'
+import { ensure } from '../errors.ts'
+import { type Envelope, verifyDocument } from '../identity/document.ts'
+import { principalOf } from '../identity/identifiers.ts'
+import { projectName, projectState } from '../log/state.ts'
+import { stateOf } from '../log/transparency.ts'
+import { adminsBefore, type ChainKinds, deriveProjectId, ensureAuthority, verifyAdminChain } from './authority.ts'
+import { type ProjectSetPayload, projectAdmins, projectCreate, projectSet } from './documents.ts'
+
+// Section 4.7: without a signed association a server could answer for a project with the wrong vault's valid secrets.
+
+const PROJECT_CHAIN: ChainKinds<'project.create', 'project.admins'> = {
+  create: projectCreate,
+  admins: projectAdmins,
+  idOf: (payload) => (payload as { projectId: string }).projectId,
+  deriveId: deriveProjectId,
+}
+
+export interface ProjectResponse {
+  readonly projectId: string
+  readonly create: Envelope
+  readonly adminsChain: readonly Envelope[]
+  readonly set: Envelope
+}
+
+/** What a client remembers of a project it has verified. */
+export interface ProjectPin {
+  readonly projectVersion: number
+  readonly docHash: string
+}
+
+declare const verifiedProject: unique symbol
+export interface VerifiedProject {
+  readonly [verifiedProject]: true
+  readonly projectId: string
+  readonly docHash: string
+  readonly payload: ProjectSetPayload
+}
+
+export async function verifyProject(
+  directory: VerifiedDirectory,
+  response: ProjectResponse,
+  pin?: ProjectPin,
+): Promise<VerifiedProject> {
+  const { projectId } = response
+  const state = stateOf(directory.view, projectName(projectId), projectState)
+  ensure(state && state.projectId === projectId, 'bad_map_proof', 'the state of the project is not proven', {
+    projectId,
+  })
+  if (pin) {
+    ensure(
+      state.projectVersion >= pin.projectVersion,
+      'project_rollback',
+      'the project is older than one already seen',
+      { projectId },
+    )
+    const same = state.projectVersion !== pin.projectVersion || state.docHash === pin.docHash
+    ensure(same, 'project_mismatch', 'the project has a known version with other content', { projectId })
+  }
+  const chain = await verifyAdminChain(
+    directory,
+    PROJECT_CHAIN,
+    projectId,
+    state,
+    response.create,
+    response.adminsChain,
+  )
+  const { payload, hash } = await verifyDocument(projectSet, response.set, directory.org, directory.keyOf)
+  ensure(
+    hash === state.docHash && payload.projectVersion === state.projectVersion,
+    'project_mismatch',
+    'the project is not the logged one',
+    { projectId },
+  )
+  ensure(payload.projectId === projectId, 'project_mismatch', 'the document is of another project', { projectId })
+  ensureAuthority(await directory.signerAt(payload.by, state.index))
+  const entitled = adminsBefore(chain, state.index).has(principalOf(payload.by))
+  ensure(entitled, 'not_authorised', 'the project is not signed by one of its admins', { projectId, by: payload.by })
+  return { projectId, docHash: hash, payload } as unknown as VerifiedProject
+}
+
+/** The vaults a bundle must consist of: exactly those of the verified project. */
+export function ensureProjectVaults(project: VerifiedProject, vaultIds: readonly string[]): void {
+  const expected = project.payload.vaults
+  const offered = [...vaultIds].sort()
+  const same = expected.length === offered.length && expected.every((vaultId, i) => vaultId === offered[i])
+  ensure(same, 'project_mismatch', 'the answer is not of exactly the vaults of the project', {
+    projectId: project.projectId,
+  })
+}
