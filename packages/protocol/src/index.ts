@@ -1,0 +1,236 @@
+// The public doors of the protocol. Primitives, derivations and raw keys are not exported: what is here cannot be used in
+// the wrong order.
+
+export {
+  type AssetContent,
+  type AssetRow,
+  assetRowOf,
+  makeAssetCheckpoint,
+  openAssetName,
+  rewrapAsset,
+  type VerifiedAsset,
+  verifyAsset,
+} from './attachments/checkpoint.ts'
+export type { AssetPlace } from './attachments/content-key.ts'
+export { decryptAttachment, encryptAttachment, partsOf } from './attachments/transfer.ts'
+export {
+  type Cap,
+  capsSet,
+  defaultPolicy,
+  invite,
+  keyAdd,
+  keyRecover,
+  keyRevoke,
+  keyRotate,
+  orgGenesis,
+  type Policy,
+  policySet,
+  recoveryEnrol,
+} from './directory/documents.ts'
+export {
+  acceptInvite,
+  endorseAcceptance,
+  type InviteLink,
+  makeInvite,
+  parseInviteLink,
+  verifyAcceptance,
+} from './directory/invite.ts'
+export { type DirectoryResponse, type VerifiedDirectory, verifyDirectory } from './directory/resolve.ts'
+export { canonical, canonicalText, type Json, type JsonObject, parseStrict } from './encoding/canonical.ts'
+export { PROTOCOL_ERRORS, ProtocolError, type ProtocolErrorCode } from './errors.ts'
+export {
+  addSignatures,
+  claimedKind,
+  documentHash,
+  draftDocument,
+  type Envelope,
+  envelopeShape,
+  makeDocument,
+  peekDocument,
+  type VerifiedDocument,
+  verifyDocument,
+} from './identity/document.ts'
+export { KEY_ID_PATTERN, type Kid, makeId, type Principal, parseKid, principalOf } from './identity/identifiers.ts'
+export { type CheckedKey, checkKey, deriveKeyId, type KeyBundle } from './identity/key-bundle.ts'
+export {
+  decodePem,
+  encodePem,
+  type Identity,
+  makeKeys,
+  openKeys,
+  type PrivateKeyMaterial,
+  type Recipient,
+  type Signer,
+} from './identity/private-keys.ts'
+export { cosign, makeCheckpoint, peekCheckpoint, type VerifiedCheckpoint, verifyCheckpoint } from './log/checkpoint.ts'
+export { documentsOf, parseLeaf, updatesOf } from './log/leaf.ts'
+export { decodeMapProof, encodeMapProof, mapValue, verifyMapProof } from './log/map.ts'
+export { makeMap, openPartialMap, type StateMap } from './log/map-tree.ts'
+export { decodeProof, encodeProof, leafHash, verifyConsistency, verifyInclusion } from './log/merkle.ts'
+export {
+  appendLeaf,
+  EMPTY_FRONTIER,
+  type Frontier,
+  frontierRoot,
+  nodesForConsistency,
+  nodesForInclusion,
+  proveConsistencyFrom,
+  proveInclusionFrom,
+} from './log/merkle-proofs.ts'
+export {
+  addNoteSignatures,
+  makeVerifierKey,
+  NOTE_COSIGNATURE,
+  NOTE_SIGNATURE,
+  type NoteSigner,
+  parseVkey,
+} from './log/note.ts'
+export {
+  type GrantState,
+  grantName,
+  type KidState,
+  kidName,
+  POLICY_NAME,
+  type PolicyState,
+  type ProjectState,
+  projectName,
+  recoveryName,
+  type VaultState,
+  vaultName,
+} from './log/state.ts'
+export {
+  type Freshness,
+  type LogPin,
+  type Transparency,
+  type VerifiedView,
+  verifyTransparency,
+  verifyUnchanged,
+} from './log/transparency.ts'
+export {
+  endorseKey,
+  type Rotation,
+  registerKey,
+  requestEndorsement,
+  rotateKey,
+  verifyPendingKey,
+} from './runtime/runtime-key.ts'
+export type { LiveGrant, LogState, StateUpdate } from './transition/draft.ts'
+export { auditLeaf, type LeafMaterial, type Ledger, leafOf, makeLedger } from './transition/ledger.ts'
+export { type Act, LEAF_TYPES, type LeafType, type Transition, transition } from './transition/transition.ts'
+export { formatTrustAnchor, parseTrustAnchor, type TrustAnchor } from './trust/anchor.ts'
+export { checkEvidence, type Evidence, type EvidenceVerdict, makeEvidence } from './trust/evidence.ts'
+export { type Notice, type Remembered, remember, type VerifiedRound } from './trust/remember.ts'
+export {
+  EMPTY_TRUST_STORE,
+  logPinOf,
+  type OrgTrust,
+  orgTrustOf,
+  parseTrustStore,
+  pinAnchor,
+  recordAlarm,
+  serialiseTrustStore,
+  type TrustStore,
+} from './trust/store.ts'
+export {
+  type DeviceSecret,
+  formatDeviceSecret,
+  formatRecoveryCode,
+  makeDeviceSecret,
+  makeRecoveryCode,
+  parseDeviceSecret,
+  parseRecoveryCode,
+  type RecoveryCode,
+} from './user/codes.ts'
+export { checkKdf, type KdfParameters, makeKdf } from './user/kdf-floor.ts'
+export {
+  deriveUnlockKey,
+  openPrivateBundle,
+  resealPrivateBundle,
+  sealPrivateBundle,
+  type UnlockKey,
+} from './user/private-bundle.ts'
+export {
+  deriveRecoveryCodeKey,
+  openRecoverySeal,
+  recoverySeal,
+  sealForRecovery,
+  verifyRecoverySeal,
+} from './user/recovery.ts'
+export type { Dek } from './values/dek.ts'
+export {
+  envelopeHash,
+  type FieldPlace,
+  type FieldValue,
+  MAX_VALUE_BYTES,
+  textValue,
+  valueText,
+} from './values/field.ts'
+export {
+  type EnvironmentAnswer,
+  environmentAnswerShape,
+  type OpenedEnvironment,
+  openEnvironment,
+  type ReaderTrust,
+  type VaultAnswer,
+  vaultAnswerShape,
+  verifyEnvironmentAnswer,
+  verifyVaultAnswer,
+} from './vault/answer.ts'
+export { deriveProjectId, deriveVaultId } from './vault/authority.ts'
+export { type CheckedCommit, type CommitBefore, checkCommit } from './vault/check-commit.ts'
+export { type BuiltCommit, buildCommit, type Commit, commitShape, type HeadTerms, termsOf } from './vault/commit.ts'
+export { applyChange, EMPTY_CONTENT, treesOf, type VaultContent, verifyContent } from './vault/content.ts'
+export {
+  type AclEntry,
+  aclSet,
+  CLASSIFICATIONS,
+  type EnvRow,
+  epochNew,
+  type ItemDetailPayload,
+  type ItemRow,
+  itemDetail,
+  projectAdmins,
+  projectCreate,
+  projectSet,
+  type Role,
+  type VaultHeadPayload,
+  vaultAdmins,
+  vaultCreate,
+  vaultHead,
+} from './vault/documents.ts'
+export {
+  type FieldEdit,
+  type ItemBase,
+  type ItemEdit,
+  type ItemPlan,
+  planItem,
+  type SignedItem,
+  signItem,
+} from './vault/edit.ts'
+export { openVaultKeys, type VaultKeys, verifyWrappedKey } from './vault/grants.ts'
+export { changeAccess, createVault, type VaultChange } from './vault/lifecycle.ts'
+export {
+  ensureProjectVaults,
+  type ProjectPin,
+  type ProjectResponse,
+  type VerifiedProject,
+  verifyProject,
+} from './vault/project.ts'
+export { type Collision, rebaseItem } from './vault/rebase.ts'
+export {
+  envField,
+  openVerifiedField,
+  type VerifiedAssetRow,
+  type VerifiedEnvRow,
+  type VerifiedField,
+  type VerifiedItem,
+  type VerifiedItemRow,
+  verifyAssetRow,
+  verifyAssets,
+  verifyEnvironment,
+  verifyItem,
+  verifyItemRow,
+  verifyItems,
+} from './vault/rows.ts'
+export { roleOf, type VaultPin, type VerifiedHead, type VerifiedVault, verifyHead, verifyVault } from './vault/vault.ts'
+export { unwrapDek, type VerifiedWrappedKey, wrapDek, wrappedDek } from './wraps/wrapped-key.ts'

@@ -1,0 +1,132 @@
+import { toBase64url } from '../encoding/base64.ts'
+import { hash, integer, list, literal, nullable, type Of, record, type Shape, text, words } from '../encoding/shape.ts'
+import { ensure, PROTOCOL_ERRORS, ProtocolError, type ProtocolErrorCode } from '../errors.ts'
+import { id, vaultIdText } from '../identity/identifiers.ts'
+import { peekCheckpoint } from '../log/checkpoint.ts'
+import { type ReaderTrust, verifyEnvironmentAnswer } from '../vault/answer.ts'
+import { logPinOf, type OrgTrust } from './store.ts'
+
+// Section 9.3: an alarm leaves a file that a third party can check without keys, without the server and without us.
+
+const untouched: Shape<unknown> = (value) => value
+const code: Shape<ProtocolErrorCode> = (value, path) => {
+  ensure(typeof value === 'string' && Object.hasOwn(PROTOCOL_ERRORS, value), 'malformed', `${path} is not a code`)
+  return value as ProtocolErrorCode
+}
+
+const pins = record({
+  genesis: hash,
+  origin: text(undefined, 256),
+  logVkeys: list(text(undefined, 4096), 8),
+  tlogPolicy: text(undefined, 65_536),
+  /** The newest checkpoint the client had verified before, as it was signed: one half of a fork. */
+  checkpoint: nullable(text(undefined, 65_536)),
+  minimum: nullable(record({ size: integer(1), root: hash })),
+  vault: nullable(untouched),
+})
+
+const evidence = record({
+  version: literal(1),
+  code,
+  message: words(1000),
+  at: integer(),
+  maxStaleMs: integer(),
+  org: id,
+  vaultId: vaultIdText,
+  pins,
+  /** The answer as it came, but for the ciphertexts of values. */
+  answer: untouched,
+})
+export type Evidence = Of<typeof evidence>
+
+export interface Refusal {
+  readonly error: ProtocolError
+  readonly org: string
+  readonly vaultId: string
+  readonly trust: OrgTrust
+  readonly answer: unknown
+  readonly now: number
+  readonly maxStaleMs: number
+}
+
+/** Everything public that led to a refusal. Holds no key, no value and no ciphertext of a value. */
+export function makeEvidence({ error, org, vaultId, trust, answer, now, maxStaleMs }: Refusal): Evidence {
+  const { genesis, origin, logVkeys, tlogPolicy, checkpoint, minimum } = trust
+  const vault = trust.vaults[vaultId] ?? null
+  return {
+    version: 1,
+    code: error.code,
+    message: error.message,
+    at: now,
+    maxStaleMs,
+    org,
+    vaultId,
+    pins: { genesis, origin, logVkeys, tlogPolicy, checkpoint, minimum, vault },
+    answer: withoutValues(answer),
+  }
+}
+
+function withoutValues(answer: unknown): unknown {
+  const fields = (answer as { fields?: unknown } | null)?.fields
+  if (!Array.isArray(fields)) return answer
+  return { ...(answer as object), fields: fields.map((field: unknown) => ({ ...(field as object), value: '' })) }
+}
+
+/** What checking an evidence file showed. */
+export interface EvidenceVerdict {
+  readonly claimed: ProtocolErrorCode
+  /** The code the answer is refused with now; null if its public part verifies, as with alarms that only a key holder can see. */
+  readonly found: ProtocolErrorCode | null
+  readonly reproduced: boolean
+  /** Both checkpoints of a log, where the pins held one. */
+  readonly checkpoints: readonly { readonly size: number; readonly root: string }[]
+}
+
+/** Runs the refused verification again, at the time of the refusal and with the pins of then. */
+export async function checkEvidence(candidate: unknown): Promise<EvidenceVerdict> {
+  const file = evidence(candidate, 'evidence')
+  const { pins: held, vaultId, org } = file
+  const log = logPinOf(org, {
+    ...held,
+    mode: 'pinned',
+    policyVersion: 0,
+    checkpointAt: 0,
+    signers: {},
+    principals: {},
+    vaults: {},
+    projects: {},
+    alarms: [],
+  })
+  const trust: ReaderTrust = {
+    log,
+    genesis: held.genesis,
+    freshness: { now: file.at, maxStaleMs: file.maxStaleMs },
+    ...(held.vault !== null && { vaultPin: held.vault as never }),
+  }
+  const found = await refusalOf(() => verifyEnvironmentAnswer(file.answer, vaultId, trust))
+  const notes = [
+    held.checkpoint,
+    (file.answer as { transparency?: { checkpoint?: unknown } } | null)?.transparency?.checkpoint,
+  ]
+  return { claimed: file.code, found, reproduced: found === file.code, checkpoints: notes.flatMap(describeCheckpoint) }
+}
+
+async function refusalOf(verify: () => Promise<unknown>): Promise<ProtocolErrorCode | null> {
+  try {
+    await verify()
+    return null
+  } catch (error) {
+    if (error instanceof ProtocolError) return error.code
+    throw error
+  }
+}
+
+function describeCheckpoint(note: unknown): { size: number; root: string }[] {
+  if (typeof note !== 'string') return []
+  try {
+    const { size, root } = peekCheckpoint(note)
+    return [{ size, root: toBase64url(root) }]
+  } catch {
+    return []
+  }
+}

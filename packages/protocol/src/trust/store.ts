@@ -1,0 +1,131 @@
+import { fromBase64url } from '../encoding/base64.ts'
+import { hash, integer, list, literal, nullable, type Of, record, type Shape, text, words } from '../encoding/shape.ts'
+import { ensure } from '../errors.ts'
+import { id, kidText, principalText, projectIdText, vaultIdText } from '../identity/identifiers.ts'
+import { peekCheckpoint } from '../log/checkpoint.ts'
+import type { LogPin } from '../log/transparency.ts'
+import type { TrustAnchor } from './anchor.ts'
+
+// Section 9.1: what a client remembers. Kept as JSON in a file or in IndexedDB; this package only computes the next one.
+
+/** A map-like object with checked keys. Unlike documents it is never hashed, so keys may be ids. */
+const dictionary =
+  <T>(key: Shape<string>, value: Shape<T>): Shape<Readonly<Record<string, T>>> =>
+  (candidate, path) => {
+    ensure(
+      typeof candidate === 'object' && candidate !== null && !Array.isArray(candidate),
+      'malformed',
+      `${path} is not an object`,
+    )
+    for (const [name, entry] of Object.entries(candidate)) value(entry, `${path}.${key(name, path)}`)
+    return candidate as Readonly<Record<string, T>>
+  }
+
+const signerPin = record({
+  firstIndex: integer(),
+  lastIndex: integer(),
+  status: literal('active', 'superseded', 'removed', 'compromised'),
+  via: literal('org.genesis', 'key.add', 'key.rotate', 'key.recover'),
+  verified: literal('oob', 'endorsed', 'tofu'),
+})
+const principalPin = record({ kids: list(kidText, 1024), continuity: literal('ok', 'broken') })
+const vaultPin = record({
+  headVersion: integer(1),
+  headHash: hash,
+  dekVersion: integer(1),
+  dekCommit: hash,
+  aclVersion: integer(1),
+  admins: list(principalText, 64),
+})
+const projectPin = record({ projectVersion: integer(1), docHash: hash })
+const alarm = record({ at: integer(), code: text(/^[a-z_]{1,64}$/), detail: words(1000) }, { evidence: words(1000) })
+
+const orgTrust = record({
+  genesis: hash,
+  mode: literal('pinned', 'tofu'),
+  origin: text(undefined, 256),
+  logVkeys: list(text(undefined, 512), 8),
+  tlogPolicy: text(undefined, 65_536),
+  policyVersion: integer(0),
+  /** The newest verified checkpoint; null before the first read. */
+  checkpoint: nullable(text(undefined, 65_536)),
+  checkpointAt: integer(),
+  /** From the trust anchor: no log shorter than this one is the right one. */
+  minimum: nullable(record({ size: integer(1), root: hash })),
+  signers: dictionary(kidText, signerPin),
+  principals: dictionary(principalText, principalPin),
+  vaults: dictionary(vaultIdText, vaultPin),
+  projects: dictionary(projectIdText, projectPin),
+  alarms: list(alarm, 1000),
+})
+export type OrgTrust = Of<typeof orgTrust>
+export type SignerPin = Of<typeof signerPin>
+export type PrincipalPin = Of<typeof principalPin>
+export type Alarm = Of<typeof alarm>
+
+const store = record({ version: literal(1), orgs: dictionary(id, orgTrust) })
+export type TrustStore = Of<typeof store>
+
+export const EMPTY_TRUST_STORE: TrustStore = { version: 1, orgs: {} }
+
+/** Refuses a store it does not understand; a client that cannot read its pins must not read secrets either. */
+export function parseTrustStore(json: string): TrustStore {
+  let candidate: unknown
+  try {
+    candidate = JSON.parse(json)
+  } catch {
+    ensure(false, 'malformed', 'the trust store is not JSON')
+  }
+  const version = (candidate as { version?: unknown } | null)?.version
+  ensure(version === 1, 'malformed', 'the trust store is of another version than this client knows', { version })
+  return store(candidate, 'trust store')
+}
+
+export const serialiseTrustStore = (trust: TrustStore): string => `${JSON.stringify(trust, null, 2)}\n`
+
+/** Pins an organisation. A second, different anchor for a known organisation is a mismatch, not an update. */
+export function pinAnchor(trust: TrustStore, anchor: TrustAnchor, mode: OrgTrust['mode']): TrustStore {
+  const known = trust.orgs[anchor.org]
+  if (known) {
+    const same = known.genesis === anchor.genesis && known.origin === anchor.origin
+    ensure(same, 'genesis_mismatch', 'this organisation is pinned with another fingerprint or log', { org: anchor.org })
+    return trust
+  }
+  const fresh: OrgTrust = {
+    genesis: anchor.genesis,
+    mode,
+    origin: anchor.origin,
+    logVkeys: anchor.logVkeys,
+    tlogPolicy: anchor.tlogPolicy,
+    policyVersion: 0,
+    checkpoint: null,
+    checkpointAt: 0,
+    minimum: anchor.minimum ?? null,
+    signers: {},
+    principals: {},
+    vaults: {},
+    projects: {},
+    alarms: [],
+  }
+  return { ...trust, orgs: { ...trust.orgs, [anchor.org]: fresh } }
+}
+
+export function orgTrustOf(trust: TrustStore, org: string): OrgTrust {
+  const known = Object.hasOwn(trust.orgs, org) ? trust.orgs[org] : undefined
+  ensure(known, 'genesis_mismatch', 'this organisation is not pinned', { org })
+  return known
+}
+
+/** What the next transparency object is held against; its size is the `Tlog-Have` of the request. */
+export function logPinOf(org: string, trust: OrgTrust): LogPin {
+  const seen = trust.checkpoint
+    ? peekCheckpoint(trust.checkpoint)
+    : trust.minimum && { size: trust.minimum.size, root: fromBase64url(trust.minimum.root) }
+  return { org, origin: trust.origin, logKeys: trust.logVkeys, witnessPolicy: trust.tlogPolicy, seen }
+}
+
+/** An alarm is kept for people to see; it changes no pin. */
+export function recordAlarm(trust: TrustStore, org: string, entry: Alarm): TrustStore {
+  const known = orgTrustOf(trust, org)
+  return { ...trust, orgs: { ...trust.orgs, [org]: { ...known, alarms: [...known.alarms, entry].slice(-1000) } } }
+}
