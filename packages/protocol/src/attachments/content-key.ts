@@ -88,10 +88,8 @@ export async function unwrapContentKey(dek: Dek, place: AssetPlace, cek: string)
  * 32 bytes are wrapped anew; the content itself is never uploaded again.
  */
 export async function rewrapContentKey(from: Dek, to: Dek, place: AssetPlace, cek: string): Promise<string> {
-  ensure(to.org === place.org, 'vault_swap', 'an attachment cannot move to another organisation', {
-    assetId: place.assetId,
-  })
   const key = await unwrapContentKey(from, place, cek)
+  // The organisation stays that of the place: a key of another one is refused like that of another vault.
   return wrapContentKey(to, { ...place, vaultId: to.vaultId }, key)
 }
 

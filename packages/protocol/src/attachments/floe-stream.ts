@@ -1,3 +1,4 @@
+import { platform } from '#platform'
 import type { Bytes } from '../encoding/bytes.ts'
 import { ensure } from '../errors.ts'
 import {
@@ -5,11 +6,12 @@ import {
   type FloeParameters,
   type FloeReader,
   HEADER_BYTES,
-  openSegmentInto,
-  sealSegmentInto,
+  openSegment,
+  sealSegment,
   segmentPlaintextBytes,
   startDecryption,
   startEncryption,
+  type Target,
 } from './floe.ts'
 
 // Section 7: FLOE over streams, in memory that does not grow with the stream: one segment taken in, one given out.
@@ -65,11 +67,11 @@ export interface FloeStreamOptions extends StreamOptions {
   readonly parameters?: FloeParameters | undefined
 }
 
-/** Where output goes: into new memory each time, or into the same. */
-function makeTarget(length: number, reuseBuffers: boolean): () => Bytes {
-  if (!reuseBuffers) return () => new Uint8Array(length)
-  const target = new Uint8Array(length)
-  return () => target
+/** New memory for each segment, or the same for all. */
+function makeTarget(longest: number, reuseBuffers: boolean): Target {
+  if (!reuseBuffers) return platform.allocate
+  const shared = new Uint8Array(longest)
+  return (length) => shared.subarray(0, length)
 }
 
 /** Encrypts a stream: the header, then whole segments. `seen` is shown every plaintext byte once. */
@@ -87,7 +89,7 @@ export async function* encryptStream(
   let position = 0
   for await (const { bytes, isFinal } of cut(source, length, length)) {
     seen?.(bytes)
-    yield await sealSegmentInto(message, position++, bytes, isFinal, target())
+    yield await sealSegment(message, position++, bytes, isFinal, target)
   }
 }
 
@@ -108,7 +110,7 @@ export async function* openSegments(
   let position = 0
   for await (const { bytes, isFinal } of cut(source, HEADER_BYTES, parameters.segmentBytes)) {
     if (message) {
-      yield { plaintext: await openSegmentInto(message, position++, bytes, isFinal, target()), isFinal }
+      yield { plaintext: await openSegment(message, position++, bytes, isFinal, target), isFinal }
     } else {
       ensure(!isFinal, 'asset_mismatch', 'an attachment ends before its first segment')
       message = startDecryption(key, aad, bytes, parameters)

@@ -101,7 +101,8 @@ export function startDecryption(
 ): FloeReader {
   ensureKey(key)
   ensure(header.length === HEADER_BYTES, 'malformed', 'an attachment header must have 74 bytes')
-  const own = header.slice() as Bytes
+  // Not slice(): of a Buffer it would share the memory that its source may fill again.
+  const own = new Uint8Array(header)
   const known = equalBytes(own.subarray(0, PARAMETER_BYTES), encodeParameters(parameters))
   ensure(known, 'alg_downgrade', 'an attachment is encrypted with other parameters')
   const prefix = own.subarray(0, PARAMETER_BYTES + IV_BYTES)
@@ -115,19 +116,22 @@ function segmentContext(position: number, isFinal: boolean): Bytes {
   return concat(u64be(position), Uint8Array.of(isFinal ? 1 : 0))
 }
 
-/** length ‖ nonce ‖ ct ‖ tag, written into the front of `target`. A position must never be written twice. */
-export async function sealSegmentInto(
+/** Where a result goes: gives memory of exactly that length, which is then written in full. */
+export type Target = (length: number) => Bytes
+
+/** length ‖ nonce ‖ ct ‖ tag. A position must never be written twice. */
+export async function sealSegment(
   { parameters, segmentKey }: FloeWriter,
   position: number,
   plaintext: Uint8Array,
   isFinal: boolean,
-  target: Bytes,
+  target: Target = platform.allocate,
 ): Promise<Bytes> {
   const longest = segmentPlaintextBytes(parameters)
   const fits = isFinal ? plaintext.length <= longest : plaintext.length === longest
   ensure(fits, 'malformed', 'the plaintext of a segment does not have the length of a segment')
   const context = segmentContext(position, isFinal)
-  const segment = target.subarray(0, plaintext.length + SEGMENT_OVERHEAD_BYTES)
+  const segment = target(plaintext.length + SEGMENT_OVERHEAD_BYTES)
   const nonce = platform.randomBytes(NONCE_BYTES)
   segment.set(u32be(isFinal ? segment.length : NOT_FINAL))
   segment.set(nonce, LENGTH_BYTES)
@@ -135,13 +139,13 @@ export async function sealSegmentInto(
   return segment
 }
 
-/** The plaintext, written into the front of `target`, after place, length and tag were verified. */
-export async function openSegmentInto(
+/** The plaintext, after place, length and tag were verified. Random access: says nothing about the segments around it. */
+export async function openSegment(
   { parameters, segmentKey }: FloeReader,
   position: number,
   segment: Uint8Array,
   isFinal: boolean,
-  target: Bytes,
+  target: Target = platform.allocate,
 ): Promise<Bytes> {
   const context = segmentContext(position, isFinal)
   const { segmentBytes } = parameters
@@ -152,20 +156,10 @@ export async function openSegmentInto(
   // The length is not under the tag: compared in full, it leaves no second form of the same segment.
   const announced = readU32be(segment, 0) === (isFinal ? segment.length : NOT_FINAL)
   ensure(announced, 'asset_mismatch', 'an attachment is cut short or goes on after its end', { position })
-  const plaintext = target.subarray(0, segment.length - SEGMENT_OVERHEAD_BYTES)
+  const plaintext = target(segment.length - SEGMENT_OVERHEAD_BYTES)
   const nonce = segment.subarray(LENGTH_BYTES, PREFIX_BYTES)
   const sealed = segment.subarray(PREFIX_BYTES)
   const genuine = await platform.aesGcmOpenInto(segmentKey(position), nonce, sealed, context, plaintext)
   ensure(genuine, 'aead', 'a segment of an attachment does not open in its place', { position })
   return plaintext
-}
-
-/** Random access: the plaintext of the segment at `position`. Says nothing about the segments around it. */
-export function openSegment(
-  message: FloeReader,
-  position: number,
-  segment: Uint8Array,
-  isFinal: boolean,
-): Promise<Bytes> {
-  return openSegmentInto(message, position, segment, isFinal, new Uint8Array(segmentPlaintextBytes(message.parameters)))
 }

@@ -36,12 +36,15 @@ export function u32be(value: number): Bytes {
 }
 
 /** Integers up to 2^53-1 in eight bytes. */
-export function u64be(value: number): Bytes {
+export function writeU64be(view: DataView, offset: number, value: number): void {
   ensure(Number.isSafeInteger(value) && value >= 0, 'malformed', 'an integer is out of range')
+  view.setUint32(offset, Math.floor(value / 0x1_0000_0000))
+  view.setUint32(offset + 4, value >>> 0)
+}
+
+export function u64be(value: number): Bytes {
   const out = new Uint8Array(8)
-  const view = new DataView(out.buffer)
-  view.setUint32(0, Math.floor(value / 0x1_0000_0000))
-  view.setUint32(4, value >>> 0)
+  writeU64be(new DataView(out.buffer), 0, value)
   return out
 }
 

@@ -31,32 +31,31 @@ export const encodeRsaSpki = ({ modulus, exponent }: RsaPublicKey): Bytes => {
 
 /** Reads the two integers leniently, then encodes them again: only the one DER form of a key is accepted. */
 export function parseRsaSpki(spki: Uint8Array): RsaPublicKey {
-  const modulus = integerAfter(spki, 0)
+  // SEQUENCE { algorithm, BIT STRING { 0, SEQUENCE { modulus, exponent } } }
+  const bitString = headerAt(spki, 0).start + RSA_ALGORITHM.length
+  const sequence = headerAt(spki, bitString).start + 1
+  const modulus = integerAt(spki, headerAt(spki, sequence).start)
   ensure(modulus, 'weak_key', 'not an RSA public key')
-  const exponent = integerAfter(spki, modulus.end)
+  const exponent = integerAt(spki, modulus.end)
   ensure(exponent, 'weak_key', 'not an RSA public key')
   const key = { modulus: modulus.value, exponent: exponent.value }
   ensure(equalBytes(encodeRsaSpki(key), spki), 'weak_key', 'an RSA public key is not in its one DER form')
   return key
 }
 
-/** The next INTEGER at or after `from`, behind the fixed prefix of an RSA SPKI. */
-function integerAfter(spki: Uint8Array, from: number): { value: Bytes; end: number } | undefined {
-  let at = from
-  if (from === 0) {
-    const algorithm = spki.findIndex((_, i) => equalBytes(spki.subarray(i, i + RSA_ALGORITHM.length), RSA_ALGORITHM))
-    if (algorithm < 0 || algorithm > 8) return undefined
-    at = spki.indexOf(0x02, algorithm + RSA_ALGORITHM.length)
-  }
-  if (at < 0 || spki[at] !== 0x02) return undefined
-  const first = spki[at + 1] ?? 0
+/** Where the content of the element at `at` starts, and how long it says it is. */
+function headerAt(der: Uint8Array, at: number): { start: number; length: number } {
+  const first = der[at + 1] ?? 0
   const lengthBytes = first < 0x80 ? 0 : first & 0x7f
-  if (lengthBytes > 2) return undefined
   let length = lengthBytes === 0 ? first : 0
-  for (let i = 0; i < lengthBytes; i++) length = (length << 8) | (spki[at + 2 + i] ?? 0)
-  const start = at + 2 + lengthBytes
+  for (let i = 0; i < Math.min(lengthBytes, 2); i++) length = (length << 8) | (der[at + 2 + i] ?? 0)
+  return { start: at + 2 + lengthBytes, length }
+}
+
+function integerAt(spki: Uint8Array, at: number): { value: Bytes; end: number } | undefined {
+  const { start, length } = headerAt(spki, at)
   const end = start + length
-  if (length === 0 || end > spki.length) return undefined
+  if (spki[at] !== 0x02 || length === 0 || end > spki.length) return undefined
   const value = spki.slice(spki[start] === 0 && length > 1 ? start + 1 : start, end)
   return { value, end }
 }
@@ -78,4 +77,17 @@ export function privateKeyType(pkcs8: Uint8Array): PrivateKeyType {
   if (header.includes('06032b6570')) return 'ed25519'
   if (header.includes('0609608648016503040402')) return 'ml-kem-768'
   ensure(false, 'weak_key', 'a private key is neither RSA, Ed25519 nor ML-KEM-768')
+}
+
+const ED25519_PKCS8_BYTES = 48
+
+/**
+ * One DER element with nothing after it, and Ed25519 in the plain form of RFC 8410 without its public half: platforms
+ * disagree on everything else, and a key must open everywhere or nowhere.
+ */
+export function isPlainPkcs8(pkcs8: Uint8Array, type: 'rsa' | 'ed25519'): boolean {
+  const { start, length } = headerAt(pkcs8, 0)
+  return (
+    pkcs8[0] === 0x30 && start + length === pkcs8.length && (type === 'rsa' || pkcs8.length === ED25519_PKCS8_BYTES)
+  )
 }

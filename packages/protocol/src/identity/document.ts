@@ -1,7 +1,7 @@
 import { platform } from '#platform'
-import { fromBase64, toBase64, toBase64url } from '../encoding/base64.ts'
+import { fromBase64, toBase64 } from '../encoding/base64.ts'
 import { type Bytes, concat, utf8 } from '../encoding/bytes.ts'
-import { canonical, MAX_DOCUMENT_BYTES, parseStrict } from '../encoding/canonical.ts'
+import { canonical, type Json, MAX_DOCUMENT_BYTES, parseStrict } from '../encoding/canonical.ts'
 import { integer, list, literal, type Of, record, type Shape, text } from '../encoding/shape.ts'
 import { ensure } from '../errors.ts'
 import type { Awaitable } from '../platform/platform.ts'
@@ -40,7 +40,7 @@ export function defineKind<N extends string, R extends Members, O extends Member
 }
 
 /** SHA-256 of the payload bytes as base64url: the name of a document everywhere in the protocol. */
-export const hashText = (bytes: Uint8Array): string => toBase64url(platform.sha256(bytes))
+export const hashText = (bytes: Uint8Array): string => platform.sha256Base64url(bytes)
 
 const payloadType = (name: string): string => `application/vnd.vault.v3.${name}+json`
 
@@ -98,25 +98,44 @@ export interface UnverifiedDocument<K> {
   readonly payload: PayloadOf<K>
 }
 
+interface Decoded {
+  /** The text this was decoded from: an envelope that was changed in place is decoded anew. */
+  readonly text: string
+  readonly body: Bytes
+  readonly hash: string
+  json?: Json
+}
+const decodedEnvelopes = new WeakMap<object, Decoded>()
+
+/** A document is looked at several times on its way to being verified; its bytes are decoded, hashed and parsed once. */
+function decode(envelope: Envelope): Decoded {
+  const known = decodedEnvelopes.get(envelope)
+  if (known?.text === envelope.payload) return known
+  const body = fromBase64(envelope.payload)
+  const decoded = { text: envelope.payload, body, hash: hashText(body) }
+  decodedEnvelopes.set(envelope, decoded)
+  return decoded
+}
+
 export function peekDocument<N extends string, P>(
   kind: Kind<N, P>,
   candidate: unknown,
 ): UnverifiedDocument<Kind<N, P>> {
   const envelope = envelopeShape(candidate, 'envelope')
   ensure(envelope.payloadType === payloadType(kind.name), 'wrong_type', `expected a ${kind.name} document`)
-  const body = fromBase64(envelope.payload)
-  return { hash: hashText(body), payload: parsePayload(kind, body) }
+  const decoded = decode(envelope)
+  return { hash: decoded.hash, payload: parsePayload(kind, decoded) }
 }
 
-function parsePayload<N extends string, P>(kind: Kind<N, P>, body: Uint8Array): PayloadOf<Kind<N, P>> {
-  const payload = parseStrict(body)
-  ensure((payload as { t?: unknown } | null)?.t === kind.name, 'wrong_type', `expected a ${kind.name} document`)
-  return kind.shape(payload, kind.name) as PayloadOf<Kind<N, P>>
+function parsePayload<N extends string, P>(kind: Kind<N, P>, decoded: Decoded): PayloadOf<Kind<N, P>> {
+  decoded.json ??= parseStrict(decoded.body)
+  const { json } = decoded
+  ensure((json as { t?: unknown } | null)?.t === kind.name, 'wrong_type', `expected a ${kind.name} document`)
+  return kind.shape(json, kind.name) as PayloadOf<Kind<N, P>>
 }
 
 /** The name of a document, whatever it is; needs no key. */
-export const documentHash = (candidate: unknown): string =>
-  hashText(fromBase64(envelopeShape(candidate, 'envelope').payload))
+export const documentHash = (candidate: unknown): string => decode(envelopeShape(candidate, 'envelope')).hash
 
 /** Which kind a document claims to be; attacker-controlled. */
 export function claimedKind(candidate: unknown): string {
@@ -140,8 +159,8 @@ export async function verifyDocument<N extends string, P>(
 ): Promise<VerifiedDocument<Kind<N, P>>> {
   const envelope = envelopeShape(candidate, 'envelope')
   ensure(envelope.payloadType === payloadType(kind.name), 'wrong_type', `expected a ${kind.name} document`)
-  const body = fromBase64(envelope.payload)
-  const message = pae(envelope.payloadType, body)
+  const decoded = decode(envelope)
+  const message = pae(envelope.payloadType, decoded.body)
   const signers = new Set<string>()
   for (const { keyid, sig } of envelope.signatures) {
     const key = await keyOf(keyid)
@@ -155,13 +174,13 @@ export async function verifyDocument<N extends string, P>(
     envelope.signatures.length > 0 ? 'unknown_signer' : 'missing_signature',
     `nobody known signed a ${kind.name} document`,
   )
-  const payload = parsePayload(kind, body)
+  const payload = parsePayload(kind, decoded)
   ensure(payload.org === org, 'genesis_mismatch', `a ${kind.name} document is of another organisation`, {
     org: payload.org,
   })
   ensure(signers.has(payload.by), 'missing_signature', `a ${kind.name} document lacks the signature of its author`, {
     by: payload.by,
   })
-  const document = { kind: kind.name, hash: hashText(body), payload, signers, envelope }
+  const document = { kind: kind.name, hash: decoded.hash, payload, signers, envelope }
   return document as unknown as VerifiedDocument<Kind<N, P>>
 }

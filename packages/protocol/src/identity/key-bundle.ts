@@ -36,6 +36,7 @@ export interface CheckedKey {
   readonly encSpki: Bytes
   readonly sigSpki: Bytes
   readonly kem: Bytes | null
+  readonly rsaBits: number
 }
 
 /** Base32 of the first 160 bits of SHA-256(JCS(bundle)): a key id certifies the key it names. */
@@ -48,38 +49,38 @@ const MAX_RSA_BITS = 4096
 const CACHE_SIZE = 4096
 const passed = new Map<string, CheckedKey>()
 
+const sameBundle = (a: KeyBundle, b: KeyBundle): boolean =>
+  a.enc === b.enc && a.sig === b.sig && a.sigAlg === b.sigAlg && a.kem === b.kem && a.kemAlg === b.kemAlg
+
 /** Accepts a public key under a key id, or refuses: `key_substitution` if the id names another key, `weak_key` if it is unfit. */
 export function checkKey(kid: string, candidate: unknown, minRsaBits: number = MIN_RSA_BITS): CheckedKey {
-  const { principal, keyId } = parseKid(kid)
   const bundle = keyBundle(candidate, 'key')
-  ensure(deriveKeyId(bundle) === keyId, 'key_substitution', 'a key does not hash to its key id', { kid })
   const known = passed.get(kid)
-  const key = known ?? checkBundle(kid as Kid, principal, bundle)
-  ensure(rsaBits(key.encSpki) >= minRsaBits, 'weak_key', 'an RSA key is shorter than the policy asks', { kid })
-  if (!known) {
-    if (passed.size >= CACHE_SIZE) passed.delete(passed.keys().next().value as string)
-    passed.set(kid, key)
-  }
+  const key = known && sameBundle(known.bundle, bundle) ? known : checkBundle(kid, bundle)
+  ensure(key.rsaBits >= minRsaBits, 'weak_key', 'an RSA key is shorter than the policy asks', { kid })
+  if (passed.size >= CACHE_SIZE) passed.delete(passed.keys().next().value as string)
+  passed.set(kid, key)
   return key
 }
 
-function checkBundle(kid: Kid, principal: Principal, bundle: KeyBundle): CheckedKey {
+function checkBundle(kid: string, bundle: KeyBundle): CheckedKey {
+  const { principal, keyId } = parseKid(kid)
+  ensure(deriveKeyId(bundle) === keyId, 'key_substitution', 'a key does not hash to its key id', { kid })
   ensure((bundle.kem === undefined) === (bundle.kemAlg === undefined), 'malformed', 'kem and kemAlg belong together')
   const encSpki = fromBase64url(bundle.enc)
   const sigSpki = fromBase64url(bundle.sig)
-  checkRsa(encSpki)
+  const rsaBits = checkRsa(encSpki)
   if (bundle.sigAlg === 'PS256')
     ensure(bundle.sig === bundle.enc, 'weak_key', 'a PS256 bundle must sign with its one RSA key')
   else checkEd25519(sigSpki)
   const kem = bundle.kem === undefined ? null : fromBase64url(bundle.kem)
   if (kem) checkMlKem(kem)
-  return { kid, principal, bundle, encSpki, sigSpki, kem } as CheckedKey
+  return { kid, principal, bundle, encSpki, sigSpki, kem, rsaBits } as unknown as CheckedKey
 }
 
 const bitLength = (bytes: Uint8Array): number => bytes.length * 8 - Math.clz32(bytes[0] as number) + 24
-const rsaBits = (spki: Uint8Array): number => bitLength(parseRsaSpki(spki).modulus)
 
-function checkRsa(spki: Uint8Array): void {
+function checkRsa(spki: Uint8Array): number {
   const { modulus, exponent } = parseRsaSpki(spki)
   const bits = bitLength(modulus)
   ensure(bits >= MIN_RSA_BITS && bits <= MAX_RSA_BITS, 'weak_key', 'an RSA modulus must have 2048 to 4096 bits')
@@ -95,6 +96,7 @@ function checkRsa(spki: Uint8Array): void {
     'an RSA modulus has a small factor',
   )
   ensure(!hasRocaFingerprint(n), 'weak_key', 'an RSA modulus was made by a generator known to be broken')
+  return bits
 }
 
 const SMALL_PRIMES: readonly bigint[] = [

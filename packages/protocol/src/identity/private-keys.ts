@@ -4,7 +4,7 @@ import { type Bytes, concat } from '../encoding/bytes.ts'
 import { ensure } from '../errors.ts'
 import { ML_KEM_PKCS8_PREFIX } from '../platform/ml-kem.ts'
 import type { Awaitable } from '../platform/platform.ts'
-import { privateKeyType } from './der.ts'
+import { isPlainPkcs8, privateKeyType } from './der.ts'
 import type { Kid, Principal } from './identifiers.ts'
 import { type CheckedKey, checkKey, deriveKeyId, type KeyBundle } from './key-bundle.ts'
 
@@ -54,6 +54,8 @@ export async function makeKeys({
 
 /** Private bytes → usable keys of one principal. The public bundle is computed from them, so the two can never disagree. */
 export async function openKeys(principal: Principal, material: PrivateKeyMaterial): Promise<Identity> {
+  const isPlain = isPlainPkcs8(material.enc, 'rsa') && (!material.sig || isPlainPkcs8(material.sig, 'ed25519'))
+  ensure(isPlain, 'malformed', 'a private key is not in its plain PKCS#8 form')
   const rsa = await importing(() => platform.importRsa(material.enc))
   const ed = material.sig ? await importing(() => platform.importEd25519(material.sig as Bytes)) : null
   const kem = material.kem ? await importing(() => platform.importMlKem(material.kem as Bytes)) : null
@@ -83,20 +85,30 @@ async function importing<T>(run: () => Awaitable<T>): Promise<T> {
   }
 }
 
+const BEGIN = '-----BEGIN PRIVATE KEY-----'
+const END = '-----END PRIVATE KEY-----'
+
 const block = (pkcs8: Uint8Array): string =>
-  `-----BEGIN PRIVATE KEY-----\n${(toBase64(pkcs8).match(/.{1,64}/g) ?? []).join('\n')}\n-----END PRIVATE KEY-----\n`
+  `${BEGIN}\n${(toBase64(pkcs8).match(/.{1,64}/g) ?? []).join('\n')}\n${END}\n`
 
 /** One PEM file: RSA first, so that parsers that know only RSA still work, then Ed25519, then ML-KEM (3.5). */
 export const encodePem = ({ enc, sig, kem }: PrivateKeyMaterial): string =>
   block(enc) + (sig ? block(sig) : '') + (kem ? block(concat(ML_KEM_PKCS8_PREFIX, kem)) : '')
 
-const BLOCK = /-----BEGIN PRIVATE KEY-----\s+([A-Za-z0-9+/=\s]+?)\s+-----END PRIVATE KEY-----/g
+/** Text around blocks is allowed (RFC 7468), but what begins must end: a damaged block must not make an RSA-only key. */
+function blocksOf(pem: string): Bytes[] {
+  const [, ...parts] = pem.split(BEGIN)
+  return parts.map((part) => {
+    const end = part.indexOf(END)
+    ensure(end >= 0, 'malformed', 'a PEM file holds a block without an end')
+    return fromBase64(part.slice(0, end).replace(/\s+/g, ''))
+  })
+}
 
 export function decodePem(pem: string): PrivateKeyMaterial {
   ensure(pem.length <= 32_768, 'limit_exceeded', 'a PEM file is too large')
   const found: { rsa?: Bytes; ed25519?: Bytes; 'ml-kem-768'?: Bytes } = {}
-  for (const [, body] of pem.matchAll(BLOCK)) {
-    const pkcs8 = fromBase64((body as string).replace(/\s+/g, ''))
+  for (const pkcs8 of blocksOf(pem)) {
     const type = privateKeyType(pkcs8)
     ensure(!found[type], 'malformed', `a PEM file holds two ${type} keys`)
     found[type] = pkcs8

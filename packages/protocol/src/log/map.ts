@@ -1,7 +1,7 @@
 import { platform } from '#platform'
 import { fromBase64, toBase64 } from '../encoding/base64.ts'
-import { type Bytes, equalBytes, utf8 } from '../encoding/bytes.ts'
-import { canonical } from '../encoding/canonical.ts'
+import { type Bytes, equalBytes } from '../encoding/bytes.ts'
+import { canonicalText } from '../encoding/canonical.ts'
 import { list, nullable, record, type Shape } from '../encoding/shape.ts'
 import { ensure } from '../errors.ts'
 import { base64Hash, isHash, nodeHash } from './merkle.ts'
@@ -19,8 +19,8 @@ export const EMPTY_MAP_ROOT: Bytes = new Uint8Array(32)
 export type MapName = string | Uint8Array
 export type MapEntry = readonly [name: MapName, valueHash: Uint8Array]
 
-export const mapKey = (name: string): Bytes => platform.sha256(utf8(name))
-export const mapValue = (state: unknown): Bytes => platform.sha256(canonical(state))
+export const mapKey = (name: string): Bytes => platform.sha256OfText(name)
+export const mapValue = (state: unknown): Bytes => platform.sha256OfText(canonicalText(state))
 export const keyOf = (name: MapName): Uint8Array => (typeof name === 'string' ? mapKey(name) : name)
 
 /** Bit `depth` of a key, the most significant first: false goes left. */

@@ -119,9 +119,8 @@ function rootsOfConsistency(from: number, to: number, fromRoot: Uint8Array, proo
   let node = from - 1
   let last = to - 1
   for (; isOdd(node); node = half(node)) last = half(last)
-  // A complete older tree is itself the first subtree, and its root is not sent.
-  const [seed, ...path] = node === 0 ? [fromRoot, ...proof] : proof
-  ensure(seed, 'log_fork', 'a consistency proof is empty')
+  // A complete older tree is itself the first subtree, and its root is not sent. An empty proof ends as too short.
+  const [seed = fromRoot, ...path] = node === 0 ? [fromRoot, ...proof] : proof
   let older = seed
   let younger = seed
   for (const sibling of path) {

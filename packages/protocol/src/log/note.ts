@@ -24,6 +24,8 @@ export interface VerifierKey {
   readonly name: string
   readonly type: NoteKeyType
   readonly publicKey: Bytes
+  /** The same key as the platform takes it. */
+  readonly spki: Bytes
   readonly keyId: Bytes
   /** `name+hash+base64(type ‖ key)`. */
   readonly vkey: string
@@ -51,11 +53,25 @@ export function makeVerifierKey(name: string, type: NoteKeyType, publicKey: Uint
   ensure(publicKey.length === ED25519_KEY_BYTES, 'malformed', 'a note key is not 32 bytes long')
   const typed = concat(Uint8Array.of(type), publicKey)
   const keyId = platform.sha256(concat(utf8(`${name}\n`), typed)).slice(0, KEY_ID_BYTES)
-  return { name, type, publicKey: typed.slice(1), keyId, vkey: `${name}+${toHex(keyId)}+${toBase64(typed)}` }
+  const vkey = `${name}+${toHex(keyId)}+${toBase64(typed)}`
+  return { name, type, publicKey: typed.slice(1), spki: encodeEd25519Spki(publicKey), keyId, vkey }
 }
+
+// The few pinned keys are asked for with every read; what a text means never changes.
+const PARSED_SIZE = 256
+const parsedKeys = new Map<string, VerifierKey>()
 
 /** Strict: the key id must be that of the key, and the text the only one for it. Other algorithms are refused. */
 export function parseVkey(vkey: string): VerifierKey {
+  const known = parsedKeys.get(vkey)
+  if (known) return known
+  const key = readVkey(vkey)
+  if (parsedKeys.size >= PARSED_SIZE) parsedKeys.clear()
+  parsedKeys.set(vkey, key)
+  return key
+}
+
+function readVkey(vkey: string): VerifierKey {
   const [, name, encoded] = /^([^+]+)\+[0-9a-f]{8}\+([A-Za-z0-9+/]{44})$/.exec(vkey) ?? []
   ensure(name !== undefined && encoded !== undefined, 'malformed', 'not a verifier key of the form name+hash+key')
   const typed = fromBase64(encoded)
@@ -148,8 +164,7 @@ export interface NoteVerifier {
 }
 
 export const verifyEd25519 = (key: VerifierKey, message: Uint8Array, signature: Uint8Array): Awaitable<boolean> =>
-  signature.length === ED25519_SIGNATURE_BYTES &&
-  platform.ed25519Verify(encodeEd25519Spki(key.publicKey), message, signature)
+  signature.length === ED25519_SIGNATURE_BYTES && platform.ed25519Verify(key.spki, message, signature)
 
 export const ed25519Verifier = (key: VerifierKey): NoteVerifier => ({
   key,

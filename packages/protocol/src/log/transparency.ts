@@ -31,7 +31,7 @@ export interface LogPin {
   readonly org: string
   readonly origin: string
   readonly logKeys: readonly string[]
-  /** C2SP tlog-policy text; empty for none. */
+  /** C2SP tlog-policy text; `NO_WITNESSES` where there are none. */
   readonly witnessPolicy: string
   /** The newest checkpoint verified so far, or the minimum a trust anchor names. */
   readonly seen: { readonly size: number; readonly root: Uint8Array } | null

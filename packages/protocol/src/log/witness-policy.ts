@@ -42,8 +42,21 @@ interface Draft {
   quorum: Member | null | undefined
 }
 
+// The pinned policy is asked for with every read; what a text means never changes.
+const PARSED_SIZE = 64
+const parsedPolicies = new Map<string, WitnessPolicy>()
+
 /** Parses strictly; refuses what is unknown, used before its definition, defined twice or a member twice. */
 export function parseWitnessPolicy(policy: string): WitnessPolicy {
+  const known = parsedPolicies.get(policy)
+  if (known) return known
+  const parsed = readWitnessPolicy(policy)
+  if (parsedPolicies.size >= PARSED_SIZE) parsedPolicies.clear()
+  parsedPolicies.set(policy, parsed)
+  return parsed
+}
+
+function readWitnessPolicy(policy: string): WitnessPolicy {
   ensure(policy.length <= MAX_POLICY_LENGTH, 'limit_exceeded', 'a witness policy is larger than 64 KiB')
   ensure(
     policy.isWellFormed() && !hasControlCharacter(policy, '\t\n'),

@@ -2,6 +2,10 @@ import type { Bytes } from '../encoding/bytes.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
+/** Goes on at once where the platform answered at once: a promise for each field costs as much as opening the field. */
+export const after = <T, U>(value: Awaitable<T>, next: (value: T) => U): Awaitable<U> =>
+  value instanceof Promise ? value.then(next) : next(value)
+
 /** A private key held by the platform; its bytes are never seen by this package again. */
 export type PlatformKey = object & { readonly platformKey?: never }
 
@@ -17,7 +21,12 @@ export interface MlKemKeyPair {
  */
 export interface Platform {
   randomBytes(length: number): Bytes
+  /** Memory that holds anything at first: only for what is written in full before it is read or given out. */
+  allocate(length: number): Bytes
   sha256(data: Uint8Array): Bytes
+  /** Of the UTF-8 form, without making its bytes first where the platform can. */
+  sha256OfText(text: string): Bytes
+  sha256Base64url(data: Uint8Array): string
   hmacSha256(key: Uint8Array, data: Uint8Array): Bytes
   hkdfSha256(ikm: Uint8Array, salt: Uint8Array, info: Uint8Array, length: number): Bytes
   /** HKDF-Expand only, as FLOE uses it. */

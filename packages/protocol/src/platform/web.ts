@@ -2,8 +2,8 @@ import { ed25519 } from '@noble/curves/ed25519.js'
 import { hkdf } from '@noble/hashes/hkdf.js'
 import { hmac } from '@noble/hashes/hmac.js'
 import { sha256, sha384 } from '@noble/hashes/sha2.js'
-import { fromBase64url, toBase64 } from '../encoding/base64.ts'
-import { type Bytes, concat } from '../encoding/bytes.ts'
+import { fromBase64url, toBase64, toBase64url } from '../encoding/base64.ts'
+import { type Bytes, concat, utf8 } from '../encoding/bytes.ts'
 import { expandHkdf } from './hkdf-expand.ts'
 import { softMlKem } from './ml-kem.ts'
 import type { Platform, PlatformKey } from './platform.ts'
@@ -74,7 +74,10 @@ const ED25519_PKCS8_PREFIX_LENGTH = 16
 
 export const platform: Platform = {
   randomBytes: (length) => globalThis.crypto.getRandomValues(new Uint8Array(length)),
+  allocate: (length) => new Uint8Array(length),
   sha256: (data) => own(sha256(data)),
+  sha256OfText: (text) => own(sha256(utf8(text))),
+  sha256Base64url: (data) => toBase64url(sha256(data)),
   hmacSha256: (key, data) => own(hmac(sha256, key, data)),
   hkdfSha256: (ikm, salt, info, length) => own(hkdf(sha256, ikm, salt, info, length)),
   hkdfExpandSha384: (key, info, length) => expandHkdf((data) => own(hmac(sha384, key, data)), info, length),

@@ -3,6 +3,8 @@ import { canonical, parseStrict } from '../encoding/canonical.ts'
 import { hash, integer, list, record, text, words } from '../encoding/shape.ts'
 import { ensure } from '../errors.ts'
 import { id } from '../identity/identifiers.ts'
+import { parseVkey } from '../log/note.ts'
+import { parseWitnessPolicy } from '../log/witness-policy.ts'
 
 // Section 9.2: all that a client without memory must be told over a channel the server does not control.
 
@@ -32,9 +34,9 @@ export interface TrustAnchor {
   /** Hash of the genesis document: the fingerprint of the organisation. */
   readonly genesis: string
   readonly origin: string
-  /** Verifier keys of the log, as text; `parseVkey` reads them. */
+  /** Verifier keys of the log, as text. */
   readonly logVkeys: readonly string[]
-  /** C2SP tlog-policy text; empty where no witness is configured. */
+  /** C2SP tlog-policy text; `NO_WITNESSES` where none is configured. */
   readonly tlogPolicy: string
   /** The log was at least this long when the anchor was issued: not even a stateless client can be taken back further. */
   readonly minimum?: { readonly size: number; readonly root: string } | undefined
@@ -57,6 +59,9 @@ export function parseTrustAnchor(formatted: string): TrustAnchor {
   const { g, k, l, o, q, s, r } = anchorShape(parseStrict(fromBase64url(formatted.slice(PREFIX.length))), 'anchor')
   ensure(k.length > 0, 'malformed', 'a trust anchor names no log key')
   ensure((s === undefined) === (r === undefined), 'malformed', 'size and root of a trust anchor belong together')
+  // Read now, so that a broken anchor is refused when it is pinned and not at the first read.
+  for (const vkey of k) parseVkey(vkey)
+  parseWitnessPolicy(q)
   const anchor = { org: o, genesis: g, origin: l, logVkeys: k, tlogPolicy: q }
   return s === undefined || r === undefined ? anchor : { ...anchor, minimum: { size: s, root: r } }
 }

@@ -3,6 +3,7 @@ import { fromBase64url, toBase64url } from '../encoding/base64.ts'
 import { type Bytes, concat, decodeUtf8, readU32be, u32be, utf8 } from '../encoding/bytes.ts'
 import { lp } from '../encoding/lp.ts'
 import { ensure } from '../errors.ts'
+import { type Awaitable, after } from '../platform/platform.ts'
 import { type Dek, itemKey } from './dek.ts'
 import { bucket, pad, unpad, type ValueType } from './padding.ts'
 
@@ -70,7 +71,7 @@ export async function sealField(dek: Dek, place: FieldPlace, { type, value }: Fi
   const hedge = concat(platform.randomBytes(16), platform.sha256(aad), platform.sha256(plaintext))
   const nonce = platform.hmacSha256(key.nonce, hedge).slice(0, NONCE_BYTES)
   const bytes = concat(hdr, nonce, await platform.aesGcmSeal(key.encryption, nonce, plaintext, aad))
-  return { envelope: PREFIX + toBase64url(bytes), ct: toBase64url(platform.sha256(bytes)) }
+  return { envelope: PREFIX + toBase64url(bytes), ct: platform.sha256Base64url(bytes) }
 }
 
 interface ParsedEnvelope {
@@ -91,26 +92,21 @@ export function parseEnvelope(envelope: string): ParsedEnvelope {
 }
 
 /** What signed metadata must say of this envelope. */
-export const envelopeHash = (envelope: string): string => toBase64url(platform.sha256(parseEnvelope(envelope).bytes))
+export const envelopeHash = (envelope: string): string => platform.sha256Base64url(parseEnvelope(envelope).bytes)
 
 /** Decrypts one value in the place and with the hash that verified metadata names. Callers outside use `openVerifiedField`. */
-export async function openField(dek: Dek, place: FieldPlace, ct: string, envelope: string): Promise<FieldValue> {
+export function openField(dek: Dek, place: FieldPlace, ct: string, envelope: string): Awaitable<FieldValue> {
+  const { fieldId } = place
   const { bytes, dekVersion } = parseEnvelope(envelope)
-  ensure(toBase64url(platform.sha256(bytes)) === ct, 'field_swap', 'a ciphertext is not the one its metadata names', {
-    fieldId: place.fieldId,
-  })
-  ensure(dekVersion === dek.dekVersion, 'field_swap', 'a ciphertext is under another key version', {
-    fieldId: place.fieldId,
-  })
+  const named = platform.sha256Base64url(bytes) === ct
+  ensure(named, 'field_swap', 'a ciphertext is not the one its metadata names', { fieldId })
+  ensure(dekVersion === dek.dekVersion, 'field_swap', 'a ciphertext is under another key version', { fieldId })
   const hdr = bytes.subarray(0, HEADER_BYTES)
   const nonce = bytes.subarray(HEADER_BYTES, HEADER_BYTES + NONCE_BYTES)
   const sealed = bytes.subarray(HEADER_BYTES + NONCE_BYTES)
-  const opened = await platform.aesGcmOpen(
-    itemKey(dek, place.itemId).encryption,
-    nonce,
-    sealed,
-    associatedData(hdr, dek, place),
-  )
-  ensure(opened, 'aead', 'a value does not open in its verified place', { fieldId: place.fieldId })
-  return unpad(opened)
+  const { encryption } = itemKey(dek, place.itemId)
+  return after(platform.aesGcmOpen(encryption, nonce, sealed, associatedData(hdr, dek, place)), (opened) => {
+    ensure(opened, 'aead', 'a value does not open in its verified place', { fieldId })
+    return unpad(opened)
+  })
 }

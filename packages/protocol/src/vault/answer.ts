@@ -4,6 +4,7 @@ import { type Envelope, envelopeShape } from '../identity/document.ts'
 import { vaultIdText } from '../identity/identifiers.ts'
 import type { Recipient } from '../identity/private-keys.ts'
 import { type Freshness, type LogPin, verifyTransparency } from '../log/transparency.ts'
+import type { Awaitable } from '../platform/platform.ts'
 import type { FieldValue } from '../values/field.ts'
 import { openVaultKeys, type VaultKeys } from './grants.ts'
 import { envField, openVerifiedField, type VerifiedEnvRow, verifyEnvironment } from './rows.ts'
@@ -111,8 +112,23 @@ export async function openEnvironment(
 ): Promise<OpenedEnvironment> {
   const { head, rows, wraps, envelopes: sealed } = await verifyEnvironmentAnswer(candidate, vaultId, trust)
   const keys = await openVaultKeys(head, wraps, recipient)
-  const fields: OpenedField[] = []
-  for (const [i, row] of rows.entries())
-    fields.push({ row, value: await openVerifiedField(keys, envField(row), sealed[i] as string) })
+  const values = await openAll(rows, (row, i) => openVerifiedField(keys, envField(row), sealed[i] as string))
+  const fields = rows.map((row, i): OpenedField => ({ row, value: values[i] as FieldValue }))
   return { head, keys, fields }
+}
+
+/** Browsers open fields side by side, Node one after the other without a promise for each. */
+async function openAll(
+  rows: readonly VerifiedEnvRow[],
+  open: (row: VerifiedEnvRow, i: number) => Awaitable<FieldValue>,
+): Promise<readonly FieldValue[]> {
+  const opening: Awaitable<FieldValue>[] = []
+  try {
+    for (const [i, row] of rows.entries()) opening.push(open(row, i))
+  } catch (error) {
+    // The first refusal is the answer; what is still under way must not surface as another.
+    for (const pending of opening) if (pending instanceof Promise) pending.catch(() => undefined)
+    throw error
+  }
+  return Promise.all(opening)
 }

@@ -6,6 +6,7 @@ import { ensure, type ProtocolErrorCode } from '../errors.ts'
 import { type Envelope, type VerifiedDocument, verifyDocument } from '../identity/document.ts'
 import { id } from '../identity/identifiers.ts'
 import { decodeMapProof, mapRoot, mapValue, verifyMapProof } from '../log/map.ts'
+import type { Awaitable } from '../platform/platform.ts'
 import { type FieldPlace, type FieldValue, openField } from '../values/field.ts'
 import {
   type DetailField,
@@ -195,10 +196,9 @@ export const envField = ({ itemId, ct, dekVersion, fieldId, label, rev }: Verifi
 })
 
 /** The last step of 6.4: ciphertext hash, then decryption with the place the verified metadata names. */
-export async function openVerifiedField(keys: VaultKeys, field: VerifiedField, envelope: string): Promise<FieldValue> {
-  const dek = keys.get(field.dekVersion)
-  ensure(dek, 'unwrapped_key_missing', 'there is no wrapped key for the version a field is under', {
-    dekVersion: field.dekVersion,
-  })
+export function openVerifiedField(keys: VaultKeys, field: VerifiedField, envelope: string): Awaitable<FieldValue> {
+  const { dekVersion } = field
+  const dek = keys.get(dekVersion)
+  ensure(dek, 'unwrapped_key_missing', 'there is no wrapped key for the version a field is under', { dekVersion })
   return openField(dek, field, field.ct, envelope)
 }

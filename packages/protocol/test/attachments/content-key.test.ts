@@ -22,8 +22,8 @@ import { content, refusal } from './streams.ts'
 import { NAME, ORG, OTHER_VAULT, PLACE, VAULT } from './world.ts'
 
 // Section 7: the wrap of the content key, the sealed name, the keyed hash. The formats are rebuilt here with node:crypto alone.
-// Seen red: dekVersion left out of the wrapping key's context, assetVersion left out of the wrap's associated data, the
-// version byte not compared, the key of another vault not refused by name, the vault put into the name's associated data.
+// Seen red: dekVersion left out of the wrapping key, assetVersion left out of the wrap's associated data, one more member in
+// the name's associated data, another label for the hash key, and each check switched off in turn.
 
 const DEK_BYTES = content(32, 9)
 const dekPlace = { org: ORG, vaultId: VAULT, dekVersion: 70_000 }

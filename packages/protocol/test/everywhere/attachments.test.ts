@@ -16,8 +16,8 @@ import { makeKeys, openKeys } from '../../src/identity/private-keys.ts'
 import { deriveDekCommit, openDek } from '../../src/values/dek.ts'
 
 // Section 7 on every platform: what Node encrypts a browser opens, and the other way round, byte for byte.
-// Seen red in both: nonces drawn in another order, the tag before the ciphertext; in Chromium alone: pieces given out before
-// WebCrypto answered.
+// Seen red in both: random values drawn in another order. In Node alone: the tag in the place of the ciphertext. In Chromium
+// alone: a tag that WebCrypto refused accepted all the same, plaintext written a byte off.
 
 const place = { org: 'org_acme', vaultId: `v${'a'.repeat(32)}`, assetId: 'ast_certificate', assetVersion: 65_537 }
 const itemId = 'itm_database'

@@ -14,6 +14,7 @@ import {
 import { toBase64url } from '../../src/encoding/base64.ts'
 import { type KeyOf, verifyDocument } from '../../src/identity/document.ts'
 import { type Identity, makeKeys, openKeys, type PrivateKeyMaterial } from '../../src/identity/private-keys.ts'
+import { NO_WITNESSES } from '../../src/log/witness-policy.ts'
 import { formatTrustAnchor, parseTrustAnchor } from '../../src/trust/anchor.ts'
 import { formatRecoveryCode, makeRecoveryCode, parseDeviceSecret, parseRecoveryCode } from '../../src/user/codes.ts'
 import { makeKdf } from '../../src/user/kdf-floor.ts'
@@ -120,9 +121,9 @@ it('reads the trust anchor it wrote', () => {
   const anchor = {
     org: ORG,
     genesis: HASH,
-    origin: 'log/5f',
-    logVkeys: ['log+00112233+AQ=='],
-    tlogPolicy: '',
+    origin: 'log.example.test/o/1',
+    logVkeys: ['log.example.test/o/1+b67723a3+AddZeTu8E6KBmoJ8dq22+6ikmu4Af0ny0JktmbglrSxI'],
+    tlogPolicy: NO_WITNESSES,
     minimum: { size: 9, root: HASH },
   }
   expect(parseTrustAnchor(formatTrustAnchor(anchor))).toEqual(anchor)

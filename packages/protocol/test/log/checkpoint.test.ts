@@ -16,7 +16,7 @@ import { signerOf } from './keys.ts'
 import { refusal } from './refusal.ts'
 
 // Section 5.3, C2SP checkpoints and cosignatures. Seen red: the origin not compared, a witness counted as the log, extension
-// lines accepted, a cosignature over the bare note text, the time read in little endian, each `ensure` switched off alone.
+// lines accepted, a cosignature over the bare note text, the halves of the time swapped, each `ensure` switched off alone.
 
 const origin = 'log.example/5f1c'
 const root = leafHash(utf8('leaf'))

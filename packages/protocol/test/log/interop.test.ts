@@ -26,9 +26,8 @@ import { signerOf } from './keys.ts'
 import { refusal } from './refusal.ts'
 import { syntheticLog } from './synthetic-log.ts'
 
-// Data and verifiers that are not ours. Seen red: size 0 accepted in consistency, lengths of hashes unchecked (transparency-dev),
-// 0x01 as leaf prefix (all), proofs from the root down (sigstore, transmute), a name without its newline in the key id (own
-// vector, sigstore), least significant bit first in the map (own vector).
+// Data and verifiers that are not ours. Seen red: size 0 accepted in consistency, lengths of hashes unchecked, 0x01 as leaf
+// prefix, inclusion proofs from the root down, a key id without its newline, least significant bit first in the map.
 
 const projectRoot = resolve(import.meta.dirname, '../../../..')
 const folder = resolve(projectRoot, process.env.STRONGROOM_VECTORS ?? '../shared/vectors')

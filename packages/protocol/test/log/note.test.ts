@@ -18,7 +18,8 @@ import { signerOf } from './keys.ts'
 import { refusal } from './refusal.ts'
 
 // Section 5.3, C2SP signed notes. Seen red: split at the first blank line, a known key found by its id alone, bad signatures
-// skipped instead of refused, the key id of a vkey not compared, each limit and each character check switched off alone.
+// skipped instead of refused, a key id without its newline, the key id of a vkey not compared, each `ensure` switched off
+// alone.
 
 const TEXT = 'Nel mezzo del cammin di nostra vita\n\nmi ritrovai per una selva oscura\n'
 const signer = await signerOf(0x51)
@@ -34,6 +35,12 @@ describe('verifier keys', () => {
     expect(parseVkey(key.vkey)).toEqual(key)
     const cosigner = makeVerifierKey('w', NOTE_COSIGNATURE, signer.publicKey)
     expect(parseVkey(cosigner.vkey)).toEqual(cosigner)
+  })
+
+  it('have the id of the published vector', async () => {
+    const { publicKey } = await signerOf(0x44)
+    const { vkey } = makeVerifierKey('log.example.test/o/1', NOTE_SIGNATURE, publicKey)
+    expect(vkey).toBe('log.example.test/o/1+b67723a3+AddZeTu8E6KBmoJ8dq22+6ikmu4Af0ny0JktmbglrSxI')
   })
 
   it('have an id that differs by name, by type and by key', () => {
@@ -206,6 +213,8 @@ describe('signatures on notes', () => {
   it('are not made on a text that would be read differently', async () => {
     expect(await refusal(() => signNote('no newline', key.name, signer))).toBe('malformed')
     expect(await refusal(() => signNote('', key.name, signer))).toBe('malformed')
+    // Its last line would be taken for a signature, and the text for shorter than what was signed.
+    expect(await refusal(() => signNote(`a\n\n${line.slice(0, -1)}`, key.name, signer))).toBe('malformed')
     expect(await refusal(() => signNote('a\r\n', key.name, signer))).toBe('malformed')
   })
 })

@@ -1,20 +1,26 @@
 // Seen red on this breakage of trust/anchor.ts: `s` without `r` accepted; no log key accepted; length not limited;
-// version not compared; control characters in lines accepted; formatting without checking.
+// version not compared; control characters in lines accepted; formatting without checking;
+// verifier keys or the witness policy not read.
 import { expect, it } from 'vitest'
 import { toBase64url } from '../../src/encoding/base64.ts'
 import { utf8 } from '../../src/encoding/bytes.ts'
 import { canonical } from '../../src/encoding/canonical.ts'
 import { ProtocolError } from '../../src/errors.ts'
+import { makeVerifierKey, NOTE_COSIGNATURE, NOTE_SIGNATURE } from '../../src/log/note.ts'
+import { NO_WITNESSES } from '../../src/log/witness-policy.ts'
 import { formatTrustAnchor, parseTrustAnchor, type TrustAnchor } from '../../src/trust/anchor.ts'
 
 const HASH = toBase64url(new Uint8Array(32).fill(1))
 const ROOT = toBase64url(new Uint8Array(32).fill(2))
+const key = new Uint8Array(32).fill(3)
+const LOG = makeVerifierKey('log.strongroom.example/5f1c0000000000000000000000000000', NOTE_SIGNATURE, key)
+const WITNESS = makeVerifierKey('w1', NOTE_COSIGNATURE, key)
 const anchor: TrustAnchor = {
   org: 'org_acme',
   genesis: HASH,
-  origin: 'log.strongroom.example/5f1c0000000000000000000000000000',
-  logVkeys: ['log.strongroom.example/5f1c+00112233+AQIDBA=='],
-  tlogPolicy: 'witness w1 w1+00112233+BAAA\nquorum w1\n',
+  origin: LOG.name,
+  logVkeys: [LOG.vkey],
+  tlogPolicy: `witness w1 ${WITNESS.vkey}\nquorum w1\n`,
 }
 const members = { g: HASH, k: anchor.logVkeys, l: anchor.origin, o: anchor.org, q: anchor.tlogPolicy }
 const written = (value: unknown) => `vta1.${toBase64url(canonical(value))}`
@@ -34,7 +40,10 @@ it('reads what it wrote, with and without a minimum checkpoint', () => {
   const minimum = { size: 5_000_000_000, root: ROOT }
   expect(parseTrustAnchor(formatTrustAnchor(anchor))).toEqual(anchor)
   expect(parseTrustAnchor(formatTrustAnchor({ ...anchor, minimum }))).toEqual({ ...anchor, minimum })
-  expect(parseTrustAnchor(formatTrustAnchor({ ...anchor, tlogPolicy: '' }))).toEqual({ ...anchor, tlogPolicy: '' })
+  expect(parseTrustAnchor(formatTrustAnchor({ ...anchor, tlogPolicy: NO_WITNESSES }))).toEqual({
+    ...anchor,
+    tlogPolicy: NO_WITNESSES,
+  })
 })
 
 it('writes exactly the form of section 9.2', () => {
@@ -52,7 +61,9 @@ it.each([
   ['an empty log key', written({ ...members, k: [''] })],
   ['a log key that is no text', written({ ...members, k: [1] })],
   ['a log key of two lines', written({ ...members, k: ['a\nb'] })],
-  ['nine log keys', written({ ...members, k: new Array(9).fill('log+00112233+AQ==') })],
+  ['nine log keys', written({ ...members, k: new Array(9).fill(LOG.vkey) })],
+  ['a log key with the id of another', written({ ...members, k: [LOG.vkey.replace(/\+[0-9a-f]{8}\+/, '+00112233+')] })],
+  ['a witness policy without a quorum', written({ ...members, q: '' })],
   ['an origin of two lines', written({ ...members, l: 'log\nother' })],
   ['an empty origin', written({ ...members, l: '' })],
   ['a genesis that is no hash', written({ ...members, g: 'AAAA' })],
