@@ -22,6 +22,8 @@ export interface DirectoryKey {
   readonly entry: KidState
   readonly key: CheckedKey
   readonly record: RecordPayload
+  /** The keys that were in the directory before and signed the record. */
+  readonly vouchers: readonly string[]
 }
 
 export interface DirectorySource {
@@ -30,6 +32,7 @@ export interface DirectorySource {
   /** For looking up signatures: undefined for a key that is not in the directory. */
   keyOf(kid: string): Promise<CheckedKey | undefined>
   capsDocument(docHash: string, kid: string, index: number): Promise<CapsSetPayload>
+  /** The policy in force before leaf `index`. */
   policyAt(index: number): Promise<Policy>
 }
 
@@ -42,7 +45,7 @@ export async function capsAt(source: DirectorySource, kid: string, index: number
   if (latest) return new Set((await source.capsDocument(latest.docHash, kid, latest.index)).caps)
   switch (record.t) {
     case 'org.genesis':
-      return new Set<Cap>(['dir-admin', 'member'])
+      return new Set<Cap>(['dir-admin', baseCap(kid)])
     case 'key.add':
       return new Set(record.caps)
     case 'key.rotate':
@@ -69,19 +72,39 @@ export function checkCaps(key: CheckedKey, caps: readonly Cap[]): void {
   ensure(ordinary || mayHoldAuthority(key), 'not_authorised', 'an RSA-only key cannot hold authority', { kid: key.kid })
 }
 
-/** 4.1: a dir-admin endorses any key; an agent-manager only agents that hold nothing but `agent`. */
+/** Does a registration ask for more than membership? */
+export const isPrivileged = ({ kid, caps }: KeyAddPayload): boolean => caps.length !== 1 || caps[0] !== baseCap(kid)
+
+export type Liveness = (entry: KidState, index: number) => boolean
+
+/** A key.add as it is judged: who signed it besides the new key, and at which leaf. */
+export interface Endorsement {
+  readonly record: KeyAddPayload
+  readonly vouchers: readonly string[]
+  readonly index: number
+}
+
+/**
+ * 4.1: a dir-admin endorses any key, an agent-manager only agents that hold nothing but `agent`. A key that brings caps
+ * of its own needs the quorum of caps.set: otherwise one dir-admin could endorse the rest of a quorum into being.
+ */
 export async function checkEndorser(
   source: DirectorySource,
-  endorser: string,
-  record: KeyAddPayload,
-  index: number,
+  { record, vouchers, index }: Endorsement,
+  live: Liveness,
 ): Promise<void> {
-  const caps = await capsAt(source, endorser, index)
-  const plainAgent = parseKid(record.kid).type === 'agent' && record.caps.length === 1 && record.caps[0] === 'agent'
+  const { by, kid } = record
+  const caps = await capsAt(source, by, index)
+  const plainAgent = parseKid(kid).type === 'agent' && !isPrivileged(record)
   const entitled = caps.has('dir-admin') || (caps.has('agent-manager') && plainAgent)
-  ensure(entitled, 'endorser_not_admin', 'a key was endorsed without the right to do so', {
-    kid: record.kid,
-    by: endorser,
+  ensure(entitled, 'endorser_not_admin', 'a key was endorsed without the right to do so', { kid, by })
+  if (!isPrivileged(record)) return
+  const { dirQuorum } = await source.policyAt(index)
+  const found = await countAdmins(source, vouchers, index, live)
+  ensure(found >= dirQuorum, 'endorser_not_admin', 'too few directory admins endorsed a key with caps', {
+    kid,
+    needed: dirQuorum,
+    found,
   })
 }
 
@@ -90,7 +113,7 @@ export async function countAdmins(
   source: DirectorySource,
   signers: Iterable<string>,
   index: number,
-  live: (entry: KidState, index: number) => boolean,
+  live: Liveness,
 ): Promise<number> {
   const principals = new Set<string>()
   for (const kid of signers) {

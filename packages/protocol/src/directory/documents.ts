@@ -52,7 +52,8 @@ export type Replacement = Of<typeof replacement>
 export const replacementKey = (entry: { vaultId: string; dekVersion: number }): string =>
   `${entry.vaultId}/${String(entry.dekVersion).padStart(10, '0')}`
 
-export const MAX_BATCH = 4096
+/** Each entry changes two states, and one leaf changes at most 4096. */
+export const MAX_BATCH = 2047
 export const keyRotate = defineKind('key.rotate', {
   oldKid: kidText,
   kid: kidText,
@@ -60,9 +61,11 @@ export const keyRotate = defineKind('key.rotate', {
   batch: sortedList(replacement, MAX_BATCH, replacementKey),
 })
 
+/** How many keys a principal may use at a time: one for each of its devices. */
+export const MAX_ACTIVE_KEYS = 64
 export const keyRecover = defineKind('key.recover', {
   principal: principalText,
-  oldKids: sortedList(kidText, 64, (kid) => kid),
+  oldKids: sortedList(kidText, MAX_ACTIVE_KEYS, (kid) => kid),
   kid: kidText,
   key: keyBundle,
   reason: literal('lost', 'compromised'),

@@ -5,6 +5,7 @@ import { canonical, parseStrict } from '../encoding/canonical.ts'
 import { lp } from '../encoding/lp.ts'
 import { bytesText, hash, record } from '../encoding/shape.ts'
 import { ensure } from '../errors.ts'
+import { parseEd25519Spki } from '../identity/der.ts'
 import {
   addSignatures,
   documentHash,
@@ -182,6 +183,8 @@ type Signature = Envelope['signatures'][number]
 async function requireSignatures(envelope: Envelope, key: CheckedKey, promised: InvitePayload): Promise<Signature[]> {
   const message = messageOf(envelope)
   const inviteKey = fromBase64url(promised.inviteKey)
+  // An admin may have signed for anything, and platforms refuse what is no key in ways of their own.
+  parseEd25519Spki(inviteKey)
   return [
     await requireSignature(envelope, key.kid, (signature) => verifyWithKey(key, message, signature)),
     await requireSignature(envelope, signerNameOf(promised.inviteId), (signature) =>

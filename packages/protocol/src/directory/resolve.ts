@@ -1,22 +1,12 @@
 import { ensure } from '../errors.ts'
 import { claimedKind, documentHash, type Envelope, peekDocument, verifyDocument } from '../identity/document.ts'
-import { principalOf } from '../identity/identifiers.ts'
 import { type CheckedKey, checkKey, mayHoldAuthority } from '../identity/key-bundle.ts'
 import { isLive, type KidState, kidName, kidState, POLICY_NAME, policyState } from '../log/state.ts'
 import { stateOf, type VerifiedView } from '../log/transparency.ts'
-import { capsAt, checkCaps, checkEndorser, countAdmins, type DirectoryKey, type DirectorySource } from './caps.ts'
-import {
-  type Cap,
-  type CapsSetPayload,
-  capsSet,
-  type GenesisPayload,
-  keyAdd,
-  keyRecover,
-  keyRotate,
-  orgGenesis,
-  type Policy,
-  policySet,
-} from './documents.ts'
+import { capsAt, countAdmins, type DirectoryKey } from './caps.ts'
+import { type Cap, type CapsSetPayload, capsSet, keyRotate, orgGenesis, type Policy, policySet } from './documents.ts'
+import { type Genesis, keysBefore, type RecordSource, verifyRecord } from './records.ts'
+import { ensureUntainted, isSound } from './taint.ts'
 
 // Sections 4.3 and 4.4: from a pinned genesis to any signer, by signatures alone. The logged state can only end a key.
 
@@ -35,12 +25,13 @@ export interface VerifiedDirectory {
   readonly view: VerifiedView
   readonly org: string
   readonly genesisHash: string
-  /** The key of a signer who was live at that leaf and is not compromised now. */
+  /** The key of a signer who was live at that leaf; neither the key nor who vouched for it is compromised now. */
   signerAt(kid: string, index: number): Promise<CheckedKey>
   /** The same for an object that has been replaced since: a later compromise does not matter. */
   formerSignerAt(kid: string, index: number): Promise<CheckedKey>
   /** For looking up signatures: undefined for keys that are not part of the answer. */
   keyOf(kid: string): Promise<CheckedKey | undefined>
+  /** Refuses a key that is not in the directory, or that a compromised key vouched for. */
   resolve(kid: string): Promise<DirectoryKey>
   capsAt(kid: string, index: number): Promise<ReadonlySet<Cap>>
   policyAt(index: number): Promise<Policy>
@@ -60,31 +51,52 @@ export async function verifyDirectory(
   const genesis = await verifyGenesis(response.genesis, pinnedGenesis, view.org)
   const documents = indexDocuments(response)
   const known = new Map<string, DirectoryKey>()
-  const done = new Map<string, Promise<unknown>>()
-  // A document is verified once, however many keys lean on it.
-  const once: Once = (name, verify) => {
-    if (!done.has(name)) done.set(name, verify())
-    return done.get(name) as ReturnType<typeof verify>
-  }
+  const once = makeOnce()
+  const entryOf = (kid: string): KidState | undefined => stateOf(view, kidName(kid), kidState)
 
+  /** By signatures alone: whether a voucher was found to be compromised since is asked by `untainted`. */
   async function resolve(kid: string, depth = 0): Promise<DirectoryKey> {
     const seen = known.get(kid)
     if (seen) return seen
     ensure(depth <= MAX_DEPTH, 'unknown_signer', 'a chain of endorsements is too long', { kid })
-    const entry = stateOf(view, kidName(kid), kidState)
-    ensure(entry && entry.kid === kid, 'unknown_signer', 'a signer is not part of the directory', { kid })
-    const resolved = await verifyRecord(source(depth + 1), entry, genesis, documents.get(entry.rec))
-    known.set(kid, resolved)
-    return resolved
+    for (const entry of rotationChain(kid)) {
+      const resolved = await verifyRecord(source(depth + 1), entry, genesis, documents.get(entry.rec))
+      known.set(entry.kid, resolved)
+    }
+    return known.get(kid) as DirectoryKey
   }
-  const source = (depth: number): DirectorySource => ({
+  /** A key may rotate for years: its predecessors come first, the oldest at the head, so that rotations do not nest. */
+  function rotationChain(kid: string): KidState[] {
+    const chain: KidState[] = []
+    let entry = entryOf(kid)
+    ensure(entry && entry.kid === kid, 'unknown_signer', 'a signer is not part of the directory', { kid })
+    while (entry) {
+      chain.push(entry)
+      const record = documents.get(entry.rec)
+      if (!record || claimedKind(record) !== 'key.rotate') break
+      const { oldKid } = peekDocument(keyRotate, record).payload
+      const older: KidState | undefined = known.has(oldKid) ? undefined : entryOf(oldKid)
+      entry = older && older.kid === oldKid && older.added < entry.added ? older : undefined
+    }
+    return chain.reverse()
+  }
+  const source = (depth: number): RecordSource => ({
+    entryOf,
     resolve: (kid) => resolve(kid, depth),
-    keyOf: async (kid) => (view.states.has(kidName(kid)) ? (await resolve(kid, depth)).key : undefined),
+    keyOf: async (kid) => (entryOf(kid) ? (await resolve(kid, depth)).key : undefined),
+    // One document may be offered for several keys and leaves: what was verified is the document for this key at this leaf.
     capsDocument: (docHash, kid, index) =>
-      once(`caps ${docHash}`, () => verifyCaps(source(depth), view.org, documents.get(docHash), kid, index)),
+      once(`caps ${docHash} ${kid} ${index}`, () =>
+        verifyCaps(source(depth), view.org, documents.get(docHash), { docHash, kid, index }),
+      ),
     policyAt: (index) => policyAt(source(depth), view, genesis, response.policies, index, once),
   })
   const top = source(0)
+  async function untainted(kid: string): Promise<DirectoryKey> {
+    const resolved = await resolve(kid)
+    await once(`taint ${kid}`, () => ensureUntainted(top, kid))
+    return resolved
+  }
 
   async function formerSignerAt(kid: string, index: number): Promise<CheckedKey> {
     const { entry, key } = await resolve(kid)
@@ -93,12 +105,8 @@ export async function verifyDirectory(
   }
   async function signerAt(kid: string, index: number): Promise<CheckedKey> {
     const key = await formerSignerAt(kid, index)
-    ensure(
-      (await resolve(kid)).entry.status !== 'compromised',
-      'signer_compromised',
-      'last signed by a compromised key',
-      { kid },
-    )
+    const { entry } = await untainted(kid)
+    ensure(entry.status !== 'compromised', 'signer_compromised', 'last signed by a compromised key', { kid })
     return key
   }
   const directory = {
@@ -107,7 +115,7 @@ export async function verifyDirectory(
     genesisHash: pinnedGenesis,
     signerAt,
     formerSignerAt,
-    resolve: (kid: string) => resolve(kid),
+    resolve: untainted,
     keyOf: top.keyOf,
     capsAt: (kid: string, index: number) => capsAt(top, kid, index),
     policyAt: top.policyAt,
@@ -118,9 +126,13 @@ export async function verifyDirectory(
 
 type Once = <T>(name: string, verify: () => Promise<T>) => Promise<T>
 
-interface Genesis {
-  readonly hash: string
-  readonly payload: GenesisPayload
+/** Something is verified once, however many keys lean on it. Records lean on older ones only, so nothing waits for itself. */
+function makeOnce(): Once {
+  const done = new Map<string, Promise<unknown>>()
+  return (name, verify) => {
+    if (!done.has(name)) done.set(name, verify())
+    return done.get(name) as ReturnType<typeof verify>
+  }
 }
 
 /** The root: its hash is pinned, its keys certify themselves, and every founding admin signed it. */
@@ -143,163 +155,43 @@ function indexDocuments({ records, capSets }: DirectoryResponse): ReadonlyMap<st
   return new Map([...records, ...capSets].map((envelope) => [documentHash(envelope), envelope]))
 }
 
-async function verifyRecord(
-  source: DirectorySource,
-  entry: KidState,
-  genesis: Genesis,
-  envelope: Envelope | undefined,
-): Promise<DirectoryKey> {
-  if (entry.rec === genesis.hash) return founder(entry, genesis)
-  ensure(envelope, 'unknown_signer', 'the record of a signer is missing', { kid: entry.kid })
-  switch (claimedKind(envelope)) {
-    case 'key.add':
-      return verifyAdded(source, entry, envelope, genesis.payload.org)
-    case 'key.rotate':
-      return verifyRotated(source, entry, envelope, genesis.payload.org)
-    case 'key.recover':
-      return verifyRecovered(source, entry, envelope, genesis.payload.org)
-    default:
-      ensure(false, 'wrong_type', 'the record of a signer is not a record', { kid: entry.kid })
-  }
+interface Quorum {
+  readonly signers: Iterable<string>
+  readonly index: number
+  readonly needed: number
+  readonly what: string
+  /** 4.4: what is current must not lean on a key found to be compromised since; what was replaced may. */
+  readonly isCurrent: boolean
 }
 
-function founder(entry: KidState, { payload }: Genesis): DirectoryKey {
-  const admin = payload.admins.find(({ kid }) => kid === entry.kid)
-  ensure(admin && entry.added === 0, 'endorser_not_admin', 'a key claims to be of the founders and is not', {
-    kid: entry.kid,
-  })
-  return { entry, key: checkKey(admin.kid, admin.key), record: payload }
+async function ensureQuorum(source: RecordSource, { signers, index, needed, what, isCurrent }: Quorum): Promise<void> {
+  const found = await countAdmins(source, signers, index, isCurrent ? isSound : isLive)
+  ensure(found >= needed, 'endorser_not_admin', `too few directory admins signed ${what}`, { index, needed, found })
 }
 
-/** 4.4: what a compromised key endorsed counts only if a later caps.set by the quorum confirmed it. */
-function ensureNotTainted(entry: KidState, by: KidState): void {
-  const confirmed = entry.capSets.some((set) => by.end !== null && set.index >= by.end)
-  ensure(by.status !== 'compromised' || confirmed, 'signer_compromised', 'a key was endorsed by a compromised key', {
-    kid: entry.kid,
-    by: by.kid,
-  })
-}
-
-async function verifyAdded(
-  source: DirectorySource,
-  entry: KidState,
-  envelope: Envelope,
-  org: string,
-): Promise<DirectoryKey> {
-  const { payload } = peekDocument(keyAdd, envelope)
-  const key = keyOfRecord(entry, payload)
-  const endorser = await source.resolve(payload.by)
-  const keys = new Map([
-    [entry.kid, key],
-    [payload.by, endorser.key],
-  ])
-  const document = await verifyDocument(keyAdd, envelope, org, (kid) => keys.get(kid))
-  ensure(document.signers.has(entry.kid), 'missing_signature', 'a key did not sign its own registration', {
-    kid: entry.kid,
-  })
-  ensureEarlier(endorser.entry, entry)
-  await checkEndorser(source, payload.by, document.payload, entry.added)
-  checkCaps(key, document.payload.caps)
-  ensureNotTainted(entry, endorser.entry)
-  return { entry, key, record: document.payload }
-}
-
-async function verifyRotated(
-  source: DirectorySource,
-  entry: KidState,
-  envelope: Envelope,
-  org: string,
-): Promise<DirectoryKey> {
-  const { payload } = peekDocument(keyRotate, envelope)
-  const key = keyOfRecord(entry, payload)
-  ensure(
-    principalOf(payload.oldKid) === principalOf(entry.kid),
-    'key_substitution',
-    'a rotation changes the principal',
-    { kid: entry.kid },
-  )
-  ensure(payload.by === payload.oldKid, 'missing_signature', 'a rotation is not made by the old key', {
-    kid: entry.kid,
-  })
-  const old = await source.resolve(payload.oldKid)
-  const keys = new Map([
-    [entry.kid, key],
-    [payload.oldKid, old.key],
-  ])
-  const document = await verifyDocument(keyRotate, envelope, org, (kid) => keys.get(kid))
-  ensure(document.signers.has(entry.kid), 'missing_signature', 'the new key did not sign its rotation', {
-    kid: entry.kid,
-  })
-  ensureEarlier(old.entry, entry)
-  ensureNotTainted(entry, old.entry)
-  return { entry, key, record: document.payload }
-}
-
-async function verifyRecovered(
-  source: DirectorySource,
-  entry: KidState,
-  envelope: Envelope,
-  org: string,
-): Promise<DirectoryKey> {
-  const { payload } = peekDocument(keyRecover, envelope)
-  const key = keyOfRecord(entry, payload)
-  ensure(payload.principal === principalOf(entry.kid), 'key_substitution', 'a recovery changes the principal', {
-    kid: entry.kid,
-  })
-  const document = await verifyDocument(keyRecover, envelope, org, (kid) =>
-    kid === entry.kid ? key : source.keyOf(kid),
-  )
-  ensure(document.signers.has(entry.kid), 'missing_signature', 'the new key did not sign its recovery', {
-    kid: entry.kid,
-  })
-  const others = [...document.signers].filter((kid) => kid !== entry.kid)
-  for (const kid of others) ensureEarlier((await source.resolve(kid)).entry, entry)
-  const { recoverQuorum } = await source.policyAt(entry.added)
-  const admins = await countAdmins(source, others, entry.added, isLive)
-  ensure(admins >= recoverQuorum, 'endorser_not_admin', 'too few directory admins signed a recovery', {
-    kid: entry.kid,
-  })
-  return { entry, key, record: document.payload }
-}
-
-function keyOfRecord(entry: KidState, payload: { readonly kid: string; readonly key: unknown }): CheckedKey {
-  ensure(payload.kid === entry.kid, 'key_substitution', 'a record is of another key', { kid: entry.kid })
-  return checkKey(entry.kid, payload.key)
-}
-
-/** Whoever vouches must have been in the directory before, and live: chains end at the genesis and never loop. */
-function ensureEarlier(voucher: KidState, entry: KidState): void {
-  ensure(
-    voucher.added < entry.added && isLive(voucher, entry.added),
-    'signer_not_active',
-    'a key was endorsed by one that was not active',
-    {
-      kid: entry.kid,
-      by: voucher.kid,
-    },
-  )
-}
-
-/** A caps.set counts if the quorum in force signed it. */
+/** A caps.set counts if the quorum in force signed it and it follows the one before. */
 async function verifyCaps(
-  source: DirectorySource,
+  source: RecordSource,
   org: string,
   envelope: Envelope | undefined,
-  kid: string,
-  index: number,
+  { docHash, kid, index }: { docHash: string; kid: string; index: number },
 ): Promise<CapsSetPayload> {
   ensure(envelope, 'unknown_signer', 'a caps.set of a signer is missing', { kid })
-  const document = await verifyDocument(capsSet, envelope, org, source.keyOf)
-  ensure(document.payload.kid === kid, 'endorser_not_admin', 'a caps.set is of another key', { kid })
+  const { payload, signers } = await verifyDocument(capsSet, envelope, org, keysBefore(source, index))
+  ensure(payload.kid === kid, 'endorser_not_admin', 'a caps.set is of another key', { kid })
+  const sets = source.entryOf(kid)?.capSets ?? []
+  const position = sets.findIndex((set) => set.docHash === docHash && set.index === index)
+  const before = sets[position - 1]?.docHash ?? ''
+  ensure(payload.prev === before, 'endorser_not_admin', 'a caps.set does not follow its predecessor', { kid })
   const { dirQuorum } = await source.policyAt(index)
-  const admins = await countAdmins(source, document.signers, index, isLive)
-  ensure(admins >= dirQuorum, 'endorser_not_admin', 'too few directory admins signed a caps.set', { kid })
-  return document.payload
+  const isCurrent = position === sets.length - 1
+  await ensureQuorum(source, { signers, index, needed: dirQuorum, what: 'a caps.set', isCurrent })
+  return payload
 }
 
 /** The policy in force before leaf `index`: walked from the genesis, each step signed by the quorum of the step before. */
 async function policyAt(
-  source: DirectorySource,
+  source: RecordSource,
   view: VerifiedView,
   genesis: Genesis,
   policies: readonly Envelope[],
@@ -318,7 +210,8 @@ async function policyAt(
   for (const [step, envelope] of policies.entries()) {
     const at = state.indexes[step + 1] as number
     if (at >= index) return policy
-    const before = { policy, hash, version: step + 1 }
+    const isCurrent = step === policies.length - 1
+    const before = { policy, hash, version: step + 1, isCurrent }
     const next = await once(`policy ${step}`, () => verifyPolicy(source, genesis.payload.org, envelope, before, at))
     policy = next.policy
     hash = next.hash
@@ -334,19 +227,19 @@ interface PolicyStep {
 }
 
 async function verifyPolicy(
-  source: DirectorySource,
+  source: RecordSource,
   org: string,
   envelope: Envelope,
-  before: PolicyStep,
+  before: PolicyStep & { readonly isCurrent: boolean },
   at: number,
 ): Promise<PolicyStep> {
-  const { payload, hash, signers } = await verifyDocument(policySet, envelope, org, source.keyOf)
+  const { payload, hash, signers } = await verifyDocument(policySet, envelope, org, keysBefore(source, at))
   ensure(
     payload.prev === before.hash && payload.policyVersion === before.version + 1,
     'bad_map_proof',
     'a policy does not follow its predecessor',
   )
-  const admins = await countAdmins(source, signers, at, isLive)
-  ensure(admins >= before.policy.dirQuorum, 'endorser_not_admin', 'too few directory admins signed a policy')
+  const { policy, isCurrent } = before
+  await ensureQuorum(source, { signers, index: at, needed: policy.dirQuorum, what: 'a policy', isCurrent })
   return { policy: payload.policy, hash, version: payload.policyVersion }
 }

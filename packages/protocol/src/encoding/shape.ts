@@ -30,7 +30,7 @@ export const words =
 export const integer =
   (min = 0, max = Number.MAX_SAFE_INTEGER): Shape<number> =>
   (value, path) =>
-    typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max && !Object.is(value, -0)
       ? value
       : refuse(path, 'an integer in range')
 

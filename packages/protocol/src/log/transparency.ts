@@ -48,6 +48,8 @@ export interface VerifiedView {
   readonly [verifiedView]: true
   readonly org: string
   readonly checkpoint: VerifiedCheckpoint
+  /** The older checkpoint this one was proven to extend; null if there was none to hold it against. */
+  readonly since: LogPin['seen']
   /** False where no witness is configured: authentic, but possibly old. */
   readonly witnessed: boolean
   /** Proven states by name; null where absence is proven. */
@@ -66,7 +68,7 @@ export async function verifyTransparency(candidate: unknown, pin: LogPin, freshn
     verifyMapProof(root, name, value, decodeMapProof({ siblings, terminal }))
     states.set(name, state)
   }
-  return { org: pin.org, checkpoint, witnessed, states } as unknown as VerifiedView
+  return { org: pin.org, checkpoint, since: pin.seen, witnessed, states } as unknown as VerifiedView
 }
 
 const unchangedShape = record({ checkpoint: text(undefined, 65_536), unchanged: bool })
@@ -118,9 +120,8 @@ export function checkHistory(
   verifyConsistency({ from: seen.size, fromRoot: seen.root, to: size, toRoot: root, proof })
 }
 
-/** Step 3: the last leaf proves the current root of the state map. */
+/** Step 3: the last leaf proves the current root of the state map. An empty log has none: leaf -1 is outside of it. */
 function tipRoot({ size, root }: VerifiedCheckpoint, tip: Transparency['tip']): Uint8Array {
-  ensure(size > 0, 'bad_inclusion', 'the log is empty')
   const leaf = fromBase64(tip.leaf)
   verifyInclusion({ leafHash: leafHash(leaf), index: size - 1, size, proof: decodeProof(tip.hashes), root })
   return fromBase64url(parseLeaf(leaf).r)

@@ -5,6 +5,8 @@ export function expandHkdf(hmac: (data: Uint8Array) => Bytes, info: Uint8Array, 
   let block: Bytes = new Uint8Array(0)
   let out: Bytes = new Uint8Array(0)
   for (let counter = 1; out.length < length; counter++) {
+    // The counter is one byte: it must not come back to a block that was given out before.
+    if (counter > 255) throw new RangeError('HKDF gives at most 255 blocks')
     block = hmac(concat(block, info, Uint8Array.of(counter)))
     out = concat(out, block)
   }

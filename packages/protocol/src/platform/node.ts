@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { toBase64 } from '../encoding/base64.ts'
 import { type Bytes, concat } from '../encoding/bytes.ts'
 import { expandHkdf } from './hkdf-expand.ts'
+import { hasIdentityR } from './identity-r.ts'
 import { ML_KEM_PKCS8_PREFIX, ML_KEM_SPKI_PREFIX, softMlKem } from './ml-kem.ts'
 import type { Platform, PlatformKey } from './platform.ts'
 
@@ -125,7 +126,8 @@ export const platform: Platform = {
     return true
   },
 
-  ed25519Verify: (spki, message, signature) => crypto.verify(null, message, publicKey(spki), signature),
+  ed25519Verify: (spki, message, signature) =>
+    !hasIdentityR(signature) && crypto.verify(null, message, publicKey(spki), signature),
   ed25519Sign: (key, message) => plain(crypto.sign(null, message, keyObject(key))),
   rsaPssVerify: (spki, message, signature) =>
     crypto.verify('sha256', message, { key: publicKey(spki), ...PSS }, signature),

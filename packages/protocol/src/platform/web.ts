@@ -5,6 +5,7 @@ import { sha256, sha384 } from '@noble/hashes/sha2.js'
 import { fromBase64url, toBase64, toBase64url } from '../encoding/base64.ts'
 import { type Bytes, concat, utf8 } from '../encoding/bytes.ts'
 import { expandHkdf } from './hkdf-expand.ts'
+import { hasIdentityR } from './identity-r.ts'
 import { softMlKem } from './ml-kem.ts'
 import type { Platform, PlatformKey } from './platform.ts'
 
@@ -59,9 +60,10 @@ const hasEd25519 = (): Promise<boolean> => {
 
 const rawEd25519 = (spki: Uint8Array): Uint8Array => spki.subarray(spki.length - 32)
 
-/** The fallback agrees with platforms only if R is torsion-free as well (section 2.1). */
+/** The fallback agrees with platforms only if R is torsion-free and not the identity as well (section 2.1). */
 export function softEd25519Verify(spki: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
   try {
+    if (hasIdentityR(signature)) return false
     if (!ed25519.verify(signature, message, rawEd25519(spki), { zip215: false })) return false
     return ed25519.Point.fromBytes(signature.subarray(0, 32)).isTorsionFree()
   } catch {
@@ -110,10 +112,11 @@ export const platform: Platform = {
     return opened !== undefined
   },
 
-  ed25519Verify: async (spki, message, signature) =>
-    (await hasEd25519())
-      ? subtle.verify('Ed25519', await publicKey(spki, 'Ed25519'), source(signature), source(message))
-      : softEd25519Verify(spki, message, signature),
+  ed25519Verify: async (spki, message, signature) => {
+    if (!(await hasEd25519())) return softEd25519Verify(spki, message, signature)
+    const key = await publicKey(spki, 'Ed25519')
+    return !hasIdentityR(signature) && subtle.verify('Ed25519', key, source(signature), source(message))
+  },
   ed25519Sign: async (key, message) => {
     const seed = softEd25519Keys.get(key)
     return seed

@@ -1,4 +1,4 @@
-import { checkCaps, checkEndorser, countAdmins } from '../directory/caps.ts'
+import { checkCaps, checkEndorser, countAdmins, type Liveness } from '../directory/caps.ts'
 import {
   capsSet,
   type GenesisPayload,
@@ -6,6 +6,7 @@ import {
   keyRecover,
   keyRevoke,
   keyRotate,
+  MAX_ACTIVE_KEYS,
   policySet,
   recoveryEnrol,
   replacementKey,
@@ -26,10 +27,12 @@ import {
   recoveryName,
 } from '../log/state.ts'
 import { accept, activeKids, activeSigner, capsNow, currentPolicy, type Draft } from './draft.ts'
-import { dropGrants, markRotationDue, writeReplacements } from './grants.ts'
+import { dropGrants, markRotationDue, readVault, writeReplacements } from './grants.ts'
 
 // Section 5.7, the rows of the directory. Each function verifies one document under the state before the leaf and writes
 // what follows from it.
+
+const isActive: Liveness = (entry) => entry.status === 'active'
 
 const newEntry = (kid: string, index: number, rec: string): KidState => ({
   kid,
@@ -79,8 +82,20 @@ export async function applyKeyAdd(draft: Draft, envelope: Envelope): Promise<voi
   ensure(signers.has(payload.kid), 'missing_signature', 'a key did not sign its own registration', { kid: payload.kid })
   ensure(payload.by !== payload.kid, 'endorser_not_admin', 'a key cannot endorse itself', { kid: payload.kid })
   await activeSigner(draft, payload.by)
-  await checkEndorser(draft.directory, payload.by, payload, draft.index)
+  const vouchers = [...signers].filter((kid) => kid !== payload.kid)
+  await checkEndorser(draft.directory, { record: payload, vouchers, index: draft.index }, isActive)
   checkCaps(key, payload.caps)
+  // Access lists name agents and not keys: with a second key for an agent, an agent-manager would be that agent.
+  const isFirst = (await draft.before.kidsOf(key.principal)).length === 0
+  const isAdmin = (await capsNow(draft, payload.by)).has('dir-admin')
+  ensure(isFirst || isAdmin, 'endorser_not_admin', 'only a directory admin gives an agent a further key', {
+    kid: key.kid,
+  })
+  const others = await activeKids(draft, key.principal)
+  // A recovery names every active key of a principal, and a new vault key is wrapped for each.
+  ensure(others.length < MAX_ACTIVE_KEYS, 'limit_exceeded', 'a principal has too many active keys', {
+    kid: key.kid,
+  })
   if (payload.invite !== undefined) await useInvite(draft, payload.invite, payload.kid)
   draft.write(kidName(payload.kid), newEntry(payload.kid, draft.index, hash))
 }
@@ -123,10 +138,10 @@ async function ensureExactBatch(
   oldKid: string,
   batch: readonly { vaultId: string; dekVersion: number }[],
 ): Promise<void> {
-  const live = (await draft.before.grantsOfKid(oldKid)).map(replacementKey)
+  const live = new Set((await draft.before.grantsOfKid(oldKid)).map(replacementKey))
   const offered = new Set(batch.map(replacementKey))
-  const missing = live.filter((entry) => !offered.has(entry))
-  const extra = [...offered].filter((entry) => !live.includes(entry))
+  const missing = [...live].filter((entry) => !offered.has(entry))
+  const extra = [...offered].filter((entry) => !live.has(entry))
   ensure(
     missing.length === 0 && extra.length === 0,
     'incomplete_batch',
@@ -173,6 +188,13 @@ async function endKey(draft: Draft, kid: string, status: 'superseded' | 'removed
   draft.write(kidName(kid), { ...entry, status, end: entry.end ?? draft.index + 1 })
   const vaults = await dropGrants(draft, await draft.before.grantsOfKid(kid))
   if (status !== 'superseded') for (const vaultId of vaults) await markRotationDue(draft, vaultId)
+  if (status === 'compromised') await markFormerVaults(draft, kid)
+}
+
+/** Whoever has the private key can open what it was granted once, so a vault key it knew and that is still in use must go. */
+async function markFormerVaults(draft: Draft, kid: string): Promise<void> {
+  for (const { vaultId, dekVersion } of await draft.before.endedGrantsOfKid(kid))
+    if ((await readVault(draft, vaultId)).dekVersion === dekVersion) await markRotationDue(draft, vaultId)
 }
 
 async function ensureQuorum(
@@ -181,7 +203,7 @@ async function ensureQuorum(
   quorum: 'dirQuorum' | 'recoverQuorum',
 ): Promise<void> {
   const policy = await currentPolicy(draft.before)
-  const admins = await countAdmins(draft.directory, signers, draft.index, (entry) => entry.status === 'active')
+  const admins = await countAdmins(draft.directory, signers, draft.index, isActive)
   ensure(admins >= policy[quorum], 'endorser_not_admin', 'too few directory admins signed', {
     needed: policy[quorum],
     found: admins,
@@ -223,6 +245,9 @@ export async function applyPolicySet(draft: Draft, envelope: Envelope): Promise<
 export async function applyRecoveryEnrol(draft: Draft, envelope: Envelope): Promise<void> {
   const { payload, hash } = await accept(draft, recoveryEnrol, envelope)
   await activeSigner(draft, payload.by)
+  // No version orders consents, so an old one must not come back after a newer one.
+  const isNew = (await draft.before.document(hash)) === undefined
+  ensure(isNew, 'bad_transition', 'a consent to recovery was logged before', { docHash: hash })
   ensure(parseKid(payload.by).type === 'user', 'not_authorised', 'only users enrol in recovery', { by: payload.by })
   await activeSigner(draft, payload.recoveryKid)
   ensure(

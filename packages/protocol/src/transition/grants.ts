@@ -7,7 +7,7 @@ import { ensureAuthority } from '../vault/authority.ts'
 import { aclSet, vaultAdmins, vaultCreate } from '../vault/documents.ts'
 import { commitOf } from '../vault/grants.ts'
 import { checkWrapAlgorithm, type WrappedDekPayload, wrappedDek } from '../wraps/wrapped-key.ts'
-import { accept, acceptedPayload, activeSigner, type Draft, type LiveGrant } from './draft.ts'
+import { accept, acceptedPayload, type Draft, type LiveGrant, untaintedSigner } from './draft.ts'
 
 // Section 5.7, grants: who may hold which vault key, and how a grant ends.
 
@@ -103,13 +103,13 @@ export async function applyGrant(
   const { payload, hash } = await accept(draft, wrappedDek, envelope)
   const { vaultId, dekVersion, to, by } = payload
   ensure(vaultId === vault.state.vaultId, 'wrap_context', 'a grant is of another vault', { vaultId })
-  const signer = await activeSigner(draft, by)
+  const signer = await untaintedSigner(draft, by)
   ensure(vault.admins.has(signer.principal), 'not_authorised', 'a grant is not made by an admin of the vault', {
     vaultId,
     by,
   })
   ensureAuthority(signer)
-  const recipient = await activeSigner(draft, to)
+  const recipient = await untaintedSigner(draft, to)
   ensure(
     vault.readers.has(recipient.principal),
     'not_authorised',
@@ -118,6 +118,10 @@ export async function applyGrant(
   )
   ensureCommitted(vault.state, payload)
   checkWrapAlgorithm(payload, recipient)
-  draft.write(grantName(vaultId, to, dekVersion), { wrapHash: hash, index: draft.index })
+  const name = grantName(vaultId, to, dekVersion)
+  // The order of documents means nothing, so of two grants for one key neither could be the last.
+  const isOnly = (await draft.read(name, grantState))?.index !== draft.index
+  ensure(isOnly, 'bad_transition', 'a key is granted twice in one act', { vaultId, to, dekVersion })
+  draft.write(name, { wrapHash: hash, index: draft.index })
   return payload
 }

@@ -7,6 +7,7 @@ import { principalOf } from '../identity/identifiers.ts'
 import { documentsOf, type LeafUpdate, type MadeLeaf, makeLeaf, parseLeaf, updatesOf } from '../log/leaf.ts'
 import { mapValue } from '../log/map.ts'
 import { makeMap, openPartialMap, type StateMap } from '../log/map-tree.ts'
+import { grantName } from '../log/state.ts'
 import type { LiveGrant, LogState } from './draft.ts'
 import { type Act, type Transition, transition } from './transition.ts'
 
@@ -28,43 +29,66 @@ export interface Ledger extends LogState {
   readonly map: StateMap
   size(): number
   names(): Iterable<string>
-  /** Takes over what a transition changed; the leaf was made or checked before. */
-  accept(applied: Transition, docs: readonly Envelope[]): void
+  /** Takes over what a transition changed at `at`; the leaf was made or checked before. */
+  accept(applied: Transition, docs: readonly Envelope[], at: number): void
 }
 
 export function makeLedger(org: string): Ledger {
   const states = new Map<string, JsonObject>()
   const documents = new Map<string, Envelope>()
+  const kids = makeShelf<string>()
+  const grantsByVault = makeShelf<LiveGrant>()
+  const grantsByKid = makeShelf<LiveGrant>()
   const map = makeMap()
   let size = 0
-  const live = (wanted: (grant: LiveGrant) => boolean): LiveGrant[] =>
-    [...states].flatMap(([name, state]) => {
-      if (!name.startsWith('grant/') || state.wrapHash === '') return []
-      const [, vaultId, kid, version] = name.split('/') as [string, string, string, string]
-      const grant = { vaultId, kid, dekVersion: Number(version) }
-      return wanted(grant) ? [grant] : []
-    })
+  let lastAt = 0
+  const isGranted = ({ vaultId, kid, dekVersion }: LiveGrant): boolean =>
+    states.get(grantName(vaultId, kid, dekVersion))?.wrapHash !== ''
+  /** A name is put where it will be looked for when it is first written. */
+  function shelve(name: string): void {
+    const [kind, ...rest] = name.split('/')
+    if (kind === 'kid') kids.add(principalOf(rest[0] as string), rest[0] as string)
+    if (kind !== 'grant') return
+    const [vaultId, kid, version] = rest as [string, string, string]
+    const grant = { vaultId, kid, dekVersion: Number(version) }
+    grantsByVault.add(vaultId, grant)
+    grantsByKid.add(kid, grant)
+  }
   return {
     org,
     map,
     size: () => size,
+    lastAt: () => lastAt,
     names: () => states.keys(),
     get: (name) => states.get(name),
     document: (docHash) => documents.get(docHash),
-    kidsOf: (principal) =>
-      [...states.keys()]
-        .filter((name) => name.startsWith('kid/') && principalOf(name.slice(4)) === principal)
-        .map((name) => name.slice(4)),
-    grantsOfVault: (vaultId) => live((grant) => grant.vaultId === vaultId),
-    grantsOfKid: (kid) => live((grant) => grant.kid === kid),
-    accept: (applied, docs) => {
+    kidsOf: (principal) => kids.of(principal),
+    grantsOfVault: (vaultId) => grantsByVault.of(vaultId).filter(isGranted),
+    grantsOfKid: (kid) => grantsByKid.of(kid).filter(isGranted),
+    endedGrantsOfKid: (kid) => grantsByKid.of(kid).filter((grant) => !isGranted(grant)),
+    accept: (applied, docs, at) => {
       for (const { name, state } of applied.updates) {
+        if (!states.has(name)) shelve(name)
         states.set(name, state)
         map.set(name, mapValue(state))
       }
       for (const envelope of docs) documents.set(documentHash(envelope), envelope)
       size++
+      lastAt = at
     },
+  }
+}
+
+/** Lists by key, for what is asked for again and again while a log is replayed. */
+function makeShelf<T>(): { add(key: string, entry: T): void; of(key: string): readonly T[] } {
+  const lists = new Map<string, T[]>()
+  return {
+    add: (key, entry) => {
+      const list = lists.get(key)
+      if (list) list.push(entry)
+      else lists.set(key, [entry])
+    },
+    of: (key) => lists.get(key) ?? [],
   }
 }
 
@@ -95,7 +119,7 @@ export async function auditLeaf(ledger: Ledger, material: LeafMaterial): Promise
   ensure(applied.t === leaf.t, 'bad_transition', 'a leaf names another act than its documents make', { t: leaf.t })
   ensureUpdates(ledger.map, applied, updatesOf(leaf, material.updates))
   ensure(toBase64url(rootAfter(ledger.map, applied)) === leaf.r, 'bad_transition', 'a leaf names another state root')
-  ledger.accept(applied, material.docs)
+  ledger.accept(applied, material.docs, leaf.at)
   return applied
 }
 

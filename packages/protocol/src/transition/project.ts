@@ -3,7 +3,7 @@ import { type Envelope, peekDocument } from '../identity/document.ts'
 import { type ProjectState, projectName, projectState } from '../log/state.ts'
 import { deriveProjectId, ensureAuthority } from '../vault/authority.ts'
 import { projectAdmins, projectCreate, projectSet } from '../vault/documents.ts'
-import { accept, acceptedPayload, activeSigner, type Draft } from './draft.ts'
+import { accept, acceptedPayload, type Draft, untaintedSigner } from './draft.ts'
 import { readVault } from './grants.ts'
 
 // Section 5.7, `project.commit`: a project names its vaults under the signature of its admins.
@@ -48,7 +48,7 @@ export async function applyProjectCommit(draft: Draft, commit: ProjectCommit): P
 }
 
 async function ensureAdmin(draft: Draft, by: string, admins: ReadonlySet<string>, projectId: string): Promise<void> {
-  const key = await activeSigner(draft, by)
+  const key = await untaintedSigner(draft, by)
   ensure(admins.has(key.principal), 'not_authorised', 'not signed by an admin of the project', { projectId, by })
   ensureAuthority(key)
 }

@@ -36,6 +36,9 @@ export const LEAF_TYPES = [
 ] as const
 export type LeafType = (typeof LEAF_TYPES)[number]
 
+/** So many updates with the longest names fit into the list a leaf names by its hash. */
+export const MAX_UPDATES = 4096
+
 export interface Act {
   readonly docs: readonly Envelope[]
   /** The server's time of the leaf. */
@@ -56,18 +59,25 @@ type ByKind = ReadonlyMap<string, readonly Envelope[]>
 export async function transition(before: LogState, index: number, { docs, at }: Act): Promise<Transition> {
   const d = docs.map(documentHash).sort()
   ensure(new Set(d).size === d.length && d.length > 0, 'bad_transition', 'an act consists of different documents')
+  ensure(at >= (await before.lastAt()), 'bad_transition', 'a leaf is older than the one before it')
   const draft = openDraft(before, index, at)
   const byKind = groupByKind(docs)
   const t = leafTypeOf(byKind)
   await RULES[t](draft, byKind)
-  return { t, d, updates: draft.updates() }
+  const updates = draft.updates()
+  ensure(updates.length <= MAX_UPDATES, 'limit_exceeded', 'one leaf changes too many states', {
+    count: updates.length,
+  })
+  return { t, d, updates }
 }
 
 function groupByKind(docs: readonly Envelope[]): ByKind {
   const byKind = new Map<string, Envelope[]>()
   for (const envelope of docs) {
     const kind = claimedKind(envelope)
-    byKind.set(kind, [...(byKind.get(kind) ?? []), envelope])
+    const alike = byKind.get(kind)
+    if (alike) alike.push(envelope)
+    else byKind.set(kind, [envelope])
   }
   return byKind
 }
@@ -89,18 +99,15 @@ function leafTypeOf(byKind: ByKind): LeafType {
   return t as LeafType
 }
 
-/** Exactly one document of each kind in `one`, at most one in `optional`, any number in `many`, and nothing else. */
-function pick(
-  byKind: ByKind,
-  one: readonly string[],
-  optional: readonly string[] = [],
-  many: readonly string[] = [],
-): void {
+/**
+ * At most one document of each kind in `one`, any number of those in `many`, and nothing else. Nothing is missing: the
+ * leaf type follows from the document that must be there.
+ */
+function pick(byKind: ByKind, one: readonly string[], many: readonly string[] = []): void {
   for (const [kind, envelopes] of byKind) {
-    const allowed = many.includes(kind) || ((one.includes(kind) || optional.includes(kind)) && envelopes.length === 1)
+    const allowed = many.includes(kind) || (one.includes(kind) && envelopes.length === 1)
     ensure(allowed, 'bad_transition', 'a document does not belong into this act', { kind })
   }
-  for (const kind of one) ensure(byKind.has(kind), 'bad_transition', 'a document is missing from this act', { kind })
 }
 
 const only = (byKind: ByKind, kind: string): Envelope => (byKind.get(kind) as readonly [Envelope])[0]
@@ -121,15 +128,15 @@ const RULES: Readonly<Record<LeafType, (draft: Draft, byKind: ByKind) => Promise
   'policy.set': single('policy.set', applyPolicySet),
   'recovery.enrol': single('recovery.enrol', applyRecoveryEnrol),
   'key.rotate': async (draft, byKind) => {
-    pick(byKind, ['key.rotate'], [], ['wrapped-dek'])
+    pick(byKind, ['key.rotate'], ['wrapped-dek'])
     await applyKeyRotate(draft, only(byKind, 'key.rotate'), byKind.get('wrapped-dek') ?? [])
   },
   'grant.add': async (draft, byKind) => {
-    pick(byKind, [], [], ['wrapped-dek'])
+    pick(byKind, [], ['wrapped-dek'])
     for (const envelope of byKind.get('wrapped-dek') ?? []) await addGrant(draft, envelope)
   },
   'vault.commit': async (draft, byKind) => {
-    pick(byKind, ['vault-head'], ['vault.create', 'vault.admins', 'acl.set', 'epoch.new'], ['wrapped-dek'])
+    pick(byKind, ['vault-head', 'vault.create', 'vault.admins', 'acl.set', 'epoch.new'], ['wrapped-dek'])
     await applyVaultCommit(draft, {
       head: only(byKind, 'vault-head'),
       create: byKind.get('vault.create')?.[0],
@@ -140,11 +147,11 @@ const RULES: Readonly<Record<LeafType, (draft: Draft, byKind: ByKind) => Promise
     })
   },
   'vault.move': async (draft, byKind) => {
-    pick(byKind, [], [], ['vault-head'])
+    pick(byKind, [], ['vault-head'])
     await moveItem(draft, byKind.get('vault-head') as readonly [Envelope, Envelope])
   },
   'project.commit': async (draft, byKind) => {
-    pick(byKind, ['project.set'], ['project.create', 'project.admins'])
+    pick(byKind, ['project.set', 'project.create', 'project.admins'])
     await applyProjectCommit(draft, {
       set: only(byKind, 'project.set'),
       create: byKind.get('project.create')?.[0],

@@ -5,7 +5,16 @@ import type { CheckedKey } from '../identity/key-bundle.ts'
 import { type VaultState, vaultName, vaultState } from '../log/state.ts'
 import { deriveVaultId, ensureAuthority, sameMembers } from '../vault/authority.ts'
 import { aclSet, epochNew, type VaultHeadPayload, vaultAdmins, vaultCreate, vaultHead } from '../vault/documents.ts'
-import { accept, acceptedPayload, activeKids, activeSigner, currentPolicy, type Draft } from './draft.ts'
+import {
+  accept,
+  acceptedPayload,
+  activeKids,
+  activeSigner,
+  currentPolicy,
+  type Draft,
+  isUntainted,
+  untaintedSigner,
+} from './draft.ts'
 import { adminsOf, applyGrant, dropGrants } from './grants.ts'
 
 // Section 5.7, `vault.commit`: one head, and what may only change together with a head. The rules run in the table's order.
@@ -63,7 +72,7 @@ async function applyCreate(draft: Draft, commit: VaultCommit, vaultId: string, b
   ensure(deriveVaultId(document.hash) === vaultId, 'vault_swap', 'a creation document does not hash to the vault id', {
     vaultId,
   })
-  const key = await activeSigner(draft, document.payload.by)
+  const key = await untaintedSigner(draft, document.payload.by)
   ensure(document.payload.admins.includes(key.principal), 'admin_chain', 'the creator is not among the first admins', {
     vaultId,
   })
@@ -73,7 +82,7 @@ async function applyCreate(draft: Draft, commit: VaultCommit, vaultId: string, b
 
 /** A signer who administers the vault before this leaf. */
 async function adminSigner({ draft, admins, vaultId }: Work, by: string): Promise<CheckedKey> {
-  const key = await activeSigner(draft, by)
+  const key = await untaintedSigner(draft, by)
   ensure(admins.has(key.principal), 'not_authorised', 'not signed by an admin of the vault', { vaultId, by })
   ensureAuthority(key)
   return key
@@ -222,7 +231,7 @@ async function applyHead(
     'a head names an impossible oldest key',
     { vaultId },
   )
-  const key = await activeSigner(draft, payload.by)
+  const key = await untaintedSigner(draft, payload.by)
   const role = now.acl.acl.find((entry) => entry.p === key.principal)?.role
   const entitled = role === 'write' || role === 'admin' || (commit.acl !== undefined && admins.has(key.principal))
   ensure(entitled, 'not_authorised', 'a head is not signed by a writer of the vault', { vaultId, by: payload.by })
@@ -272,7 +281,7 @@ function nextState({ draft, before, vaultId }: Work, { chain, access, epoch, hea
   }
 }
 
-/** With an epoch: one grant of the new key for each active key of the access list, no more and no less. */
+/** With an epoch: one grant of the new key for each sound active key of the access list, no more and no less. */
 async function applyGrants(
   { draft, vaultId, admins }: Work,
   { wraps, epoch }: VaultCommit,
@@ -287,7 +296,8 @@ async function applyGrants(
   }
   if (!epoch) return
   const due = new Set<string>()
-  for (const principal of readers) for (const kid of await activeKids(draft, principal)) due.add(kid)
+  for (const principal of readers)
+    for (const kid of await activeKids(draft, principal)) if (await isUntainted(draft, kid)) due.add(kid)
   ensure(
     sameMembers(granted, due),
     'incomplete_batch',
@@ -301,7 +311,9 @@ async function applyGrants(
 }
 
 /** Grants of retired key versions and of readers who left become tombstones. */
-async function dropEndedGrants({ draft, vaultId }: Work, state: VaultState, acl: Acl): Promise<void> {
+async function dropEndedGrants({ draft, vaultId, before }: Work, state: VaultState, acl: Acl): Promise<void> {
+  // Most commits end nobody's grant, and a vault has many.
+  if (before && before.aclIndex === state.aclIndex && before.oldestDek === state.oldestDek) return
   const readers = new Set(acl.acl.map((entry) => entry.p))
   const live = await draft.before.grantsOfVault(vaultId)
   await dropGrants(

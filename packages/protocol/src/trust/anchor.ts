@@ -12,7 +12,7 @@ const PREFIX = 'vta1.'
 const MAX_TEXT_LENGTH = 65_536
 const MAX_VKEYS = 8
 /** An ML-DSA-44 verifier key has 1.8 kB. */
-const MAX_VKEY_LENGTH = 4096
+export const MAX_VKEY_LENGTH = 4096
 const MAX_POLICY_LENGTH = 16_384
 
 /** One line without control characters; what it means is the note reader's affair. */

@@ -4,7 +4,7 @@ import { ensure, PROTOCOL_ERRORS, ProtocolError, type ProtocolErrorCode } from '
 import { id, vaultIdText } from '../identity/identifiers.ts'
 import { peekCheckpoint } from '../log/checkpoint.ts'
 import { type ReaderTrust, verifyEnvironmentAnswer } from '../vault/answer.ts'
-import { logPinOf, type OrgTrust } from './store.ts'
+import { logPinOf, type OrgTrust, shortened, vaultPin } from './store.ts'
 
 // Section 9.3: an alarm leaves a file that a third party can check without keys, without the server and without us.
 
@@ -22,7 +22,7 @@ const pins = record({
   /** The newest checkpoint the client had verified before, as it was signed: one half of a fork. */
   checkpoint: nullable(text(undefined, 65_536)),
   minimum: nullable(record({ size: integer(1), root: hash })),
-  vault: nullable(untouched),
+  vault: nullable(vaultPin),
 })
 
 const evidence = record({
@@ -52,11 +52,11 @@ export interface Refusal {
 /** Everything public that led to a refusal. Holds no key, no value and no ciphertext of a value. */
 export function makeEvidence({ error, org, vaultId, trust, answer, now, maxStaleMs }: Refusal): Evidence {
   const { genesis, origin, logVkeys, tlogPolicy, checkpoint, minimum } = trust
-  const vault = trust.vaults[vaultId] ?? null
+  const vault = (Object.hasOwn(trust.vaults, vaultId) && trust.vaults[vaultId]) || null
   return {
     version: 1,
     code: error.code,
-    message: error.message,
+    message: shortened(error.message),
     at: now,
     maxStaleMs,
     org,
@@ -66,10 +66,16 @@ export function makeEvidence({ error, org, vaultId, trust, answer, now, maxStale
   }
 }
 
-function withoutValues(answer: unknown): unknown {
-  const fields = (answer as { fields?: unknown } | null)?.fields
-  if (!Array.isArray(fields)) return answer
-  return { ...(answer as object), fields: fields.map((field: unknown) => ({ ...(field as object), value: '' })) }
+const FIELD_ENVELOPE = /^v3\.[A-Za-z0-9_-]{128,}$/
+const MAX_DEPTH = 64
+
+/** An answer that is refused may hold a ciphertext anywhere, so it is looked for everywhere. */
+function withoutValues(part: unknown, depth = 0): unknown {
+  if (typeof part === 'string') return FIELD_ENVELOPE.test(part) ? '' : part
+  if (typeof part !== 'object' || part === null) return part
+  if (depth > MAX_DEPTH) return null
+  if (Array.isArray(part)) return part.map((entry: unknown) => withoutValues(entry, depth + 1))
+  return Object.fromEntries(Object.entries(part).map(([name, entry]) => [name, withoutValues(entry, depth + 1)]))
 }
 
 /** What checking an evidence file showed. */
@@ -101,7 +107,7 @@ export async function checkEvidence(candidate: unknown): Promise<EvidenceVerdict
     log,
     genesis: held.genesis,
     freshness: { now: file.at, maxStaleMs: file.maxStaleMs },
-    ...(held.vault !== null && { vaultPin: held.vault as never }),
+    ...(held.vault !== null && { vaultPin: held.vault }),
   }
   const found = await refusalOf(() => verifyEnvironmentAnswer(file.answer, vaultId, trust))
   const notes = [

@@ -4,7 +4,7 @@ import { ensure } from '../errors.ts'
 import { id, kidText, principalText, projectIdText, vaultIdText } from '../identity/identifiers.ts'
 import { peekCheckpoint } from '../log/checkpoint.ts'
 import type { LogPin } from '../log/transparency.ts'
-import type { TrustAnchor } from './anchor.ts'
+import { MAX_VKEY_LENGTH, type TrustAnchor } from './anchor.ts'
 
 // Section 9.1: what a client remembers. Kept as JSON in a file or in IndexedDB; this package only computes the next one.
 
@@ -27,24 +27,30 @@ const signerPin = record({
   status: literal('active', 'superseded', 'removed', 'compromised'),
   via: literal('org.genesis', 'key.add', 'key.rotate', 'key.recover'),
   verified: literal('oob', 'endorsed', 'tofu'),
+  /** How many caps.set documents it had had. */
+  capSets: integer(),
 })
-const principalPin = record({ kids: list(kidText, 1024), continuity: literal('ok', 'broken') })
-const vaultPin = record({
+export const MAX_KIDS = 1024
+const principalPin = record({ kids: list(kidText, MAX_KIDS), continuity: literal('ok', 'broken') })
+/** `size` is that of the log in which it was so: what changes later is committed later. */
+const chainPin = { adminsHash: hash, size: integer(1) }
+export const vaultPin = record({
   headVersion: integer(1),
   headHash: hash,
   dekVersion: integer(1),
   dekCommit: hash,
   aclVersion: integer(1),
   admins: list(principalText, 64),
+  ...chainPin,
 })
-const projectPin = record({ projectVersion: integer(1), docHash: hash })
+const projectPin = record({ projectVersion: integer(1), docHash: hash, ...chainPin })
 const alarm = record({ at: integer(), code: text(/^[a-z_]{1,64}$/), detail: words(1000) }, { evidence: words(1000) })
 
 const orgTrust = record({
   genesis: hash,
   mode: literal('pinned', 'tofu'),
   origin: text(undefined, 256),
-  logVkeys: list(text(undefined, 512), 8),
+  logVkeys: list(text(undefined, MAX_VKEY_LENGTH), 8),
   tlogPolicy: text(undefined, 65_536),
   policyVersion: integer(0),
   /** The newest verified checkpoint; null before the first read. */
@@ -81,14 +87,15 @@ export function parseTrustStore(json: string): TrustStore {
   return store(candidate, 'trust store')
 }
 
-export const serialiseTrustStore = (trust: TrustStore): string => `${JSON.stringify(trust, null, 2)}\n`
+/** Writes nothing that `parseTrustStore` would refuse: a store that cannot be read again locks its owner out. */
+export const serialiseTrustStore = (trust: TrustStore): string =>
+  `${JSON.stringify(store(trust, 'trust store'), null, 2)}\n`
 
 /** Pins an organisation. A second, different anchor for a known organisation is a mismatch, not an update. */
 export function pinAnchor(trust: TrustStore, anchor: TrustAnchor, mode: OrgTrust['mode']): TrustStore {
-  const known = trust.orgs[anchor.org]
+  const known = Object.hasOwn(trust.orgs, anchor.org) ? trust.orgs[anchor.org] : undefined
   if (known) {
-    const same = known.genesis === anchor.genesis && known.origin === anchor.origin
-    ensure(same, 'genesis_mismatch', 'this organisation is pinned with another fingerprint or log', { org: anchor.org })
+    ensureSameAnchor(known, anchor)
     return trust
   }
   const fresh: OrgTrust = {
@@ -110,6 +117,16 @@ export function pinAnchor(trust: TrustStore, anchor: TrustAnchor, mode: OrgTrust
   return { ...trust, orgs: { ...trust.orgs, [anchor.org]: fresh } }
 }
 
+/** All that is pinned: an anchor with other witnesses must not be taken for one that is in force. */
+function ensureSameAnchor(known: OrgTrust, { org, genesis, origin, logVkeys, tlogPolicy }: TrustAnchor): void {
+  ensure(known.genesis === genesis, 'genesis_mismatch', 'this organisation is pinned with another fingerprint', { org })
+  const sameKeys = [...known.logVkeys].sort().join('\n') === [...logVkeys].sort().join('\n')
+  const sameLog = known.origin === origin && sameKeys && known.tlogPolicy === tlogPolicy
+  ensure(sameLog, 'genesis_mismatch', 'this organisation is pinned with another log, log key or witness policy', {
+    org,
+  })
+}
+
 export function orgTrustOf(trust: TrustStore, org: string): OrgTrust {
   const known = Object.hasOwn(trust.orgs, org) ? trust.orgs[org] : undefined
   ensure(known, 'genesis_mismatch', 'this organisation is not pinned', { org })
@@ -124,8 +141,14 @@ export function logPinOf(org: string, trust: OrgTrust): LogPin {
   return { org, origin: trust.origin, logKeys: trust.logVkeys, witnessPolicy: trust.tlogPolicy, seen }
 }
 
+const MAX_ALARMS = 1000
+const MAX_DETAIL = 1000
+/** Cut to what a store holds; half a character at the cut is dropped. */
+export const shortened = (words: string): string => words.slice(0, MAX_DETAIL).toWellFormed()
+
 /** An alarm is kept for people to see; it changes no pin. */
 export function recordAlarm(trust: TrustStore, org: string, entry: Alarm): TrustStore {
   const known = orgTrustOf(trust, org)
-  return { ...trust, orgs: { ...trust.orgs, [org]: { ...known, alarms: [...known.alarms, entry].slice(-1000) } } }
+  const alarms = [...known.alarms, { ...entry, detail: shortened(entry.detail) }].slice(-MAX_ALARMS)
+  return { ...trust, orgs: { ...trust.orgs, [org]: { ...known, alarms } } }
 }

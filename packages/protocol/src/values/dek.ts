@@ -23,9 +23,14 @@ export interface Dek {
 const secrets = new WeakMap<Dek, Bytes>()
 const itemKeys = new WeakMap<Dek, Map<string, ItemKey>>()
 
+// What node:crypto takes; names in their exact form stay far below it, and no platform must answer where another refuses.
+const MAX_INFO_BYTES = 1024
+
 /** HKDF-SHA-256 with the protocol's salt: the only way key material is derived from a vault key. */
-export const deriveKey = (ikm: Uint8Array, info: Uint8Array, length: number): Bytes =>
-  platform.hkdfSha256(ikm, SALT, info, length)
+export function deriveKey(ikm: Uint8Array, info: Uint8Array, length: number): Bytes {
+  ensure(info.length <= MAX_INFO_BYTES, 'limit_exceeded', 'the context of a key is longer than names can be')
+  return platform.hkdfSha256(ikm, SALT, info, length)
+}
 
 export interface DekPlace {
   readonly org: string

@@ -94,12 +94,30 @@ export function parseEnvelope(envelope: string): ParsedEnvelope {
 /** What signed metadata must say of this envelope. */
 export const envelopeHash = (envelope: string): string => platform.sha256Base64url(parseEnvelope(envelope).bytes)
 
-/** Decrypts one value in the place and with the hash that verified metadata names. Callers outside use `openVerifiedField`. */
-export function openField(dek: Dek, place: FieldPlace, ct: string, envelope: string): Awaitable<FieldValue> {
-  const { fieldId } = place
-  const { bytes, dekVersion } = parseEnvelope(envelope)
-  const named = platform.sha256Base64url(bytes) === ct
+declare const matched: unique symbol
+/** A ciphertext that is the one its metadata names. Only `matchEnvelope` makes one. */
+export interface MatchedEnvelope extends ParsedEnvelope {
+  readonly [matched]: true
+}
+
+/** Needs no key: a reader does this for every field before it uses one. */
+export function matchEnvelope(fieldId: string, ct: string, envelope: string): MatchedEnvelope {
+  const parsed = parseEnvelope(envelope)
+  const named = platform.sha256Base64url(parsed.bytes) === ct
   ensure(named, 'field_swap', 'a ciphertext is not the one its metadata names', { fieldId })
+  return parsed as MatchedEnvelope
+}
+
+/** Decrypts one value in the place and with the hash that verified metadata names. Callers outside use `openVerifiedField`. */
+export const openField = (dek: Dek, place: FieldPlace, ct: string, envelope: string): Awaitable<FieldValue> =>
+  openMatched(dek, place, matchEnvelope(place.fieldId, ct, envelope))
+
+export function openMatched(
+  dek: Dek,
+  place: FieldPlace,
+  { bytes, dekVersion }: MatchedEnvelope,
+): Awaitable<FieldValue> {
+  const { fieldId } = place
   ensure(dekVersion === dek.dekVersion, 'field_swap', 'a ciphertext is under another key version', { fieldId })
   const hdr = bytes.subarray(0, HEADER_BYTES)
   const nonce = bytes.subarray(HEADER_BYTES, HEADER_BYTES + NONCE_BYTES)

@@ -5,9 +5,9 @@ import { vaultIdText } from '../identity/identifiers.ts'
 import type { Recipient } from '../identity/private-keys.ts'
 import { type Freshness, type LogPin, verifyTransparency } from '../log/transparency.ts'
 import type { Awaitable } from '../platform/platform.ts'
-import type { FieldValue } from '../values/field.ts'
+import type { FieldValue, MatchedEnvelope } from '../values/field.ts'
 import { openVaultKeys, type VaultKeys } from './grants.ts'
-import { envField, openVerifiedField, type VerifiedEnvRow, verifyEnvironment } from './rows.ts'
+import { envField, matchField, openMatchedField, type VerifiedEnvRow, verifyEnvironment } from './rows.ts'
 import { type VaultPin, type VaultResponse, type VerifiedHead, verifyHead, verifyVault } from './vault.ts'
 
 // Section 6.4 as a whole: the order of a verified read. Nothing is decrypted before everything public has been verified.
@@ -110,10 +110,12 @@ export async function openEnvironment(
   trust: ReaderTrust,
   recipient: Recipient,
 ): Promise<OpenedEnvironment> {
-  const { head, rows, wraps, envelopes: sealed } = await verifyEnvironmentAnswer(candidate, vaultId, trust)
+  const { head, rows, wraps, envelopes: values } = await verifyEnvironmentAnswer(candidate, vaultId, trust)
+  // Everything public comes first: an exchanged ciphertext is seen before any private key is used.
+  const sealed = rows.map((row, i) => matchField(row, values[i] as string))
   const keys = await openVaultKeys(head, wraps, recipient)
-  const values = await openAll(rows, (row, i) => openVerifiedField(keys, envField(row), sealed[i] as string))
-  const fields = rows.map((row, i): OpenedField => ({ row, value: values[i] as FieldValue }))
+  const opened = await openAll(rows, (row, i) => openMatchedField(keys, envField(row), sealed[i] as MatchedEnvelope))
+  const fields = rows.map((row, i): OpenedField => ({ row, value: opened[i] as FieldValue }))
   return { head, keys, fields }
 }
 

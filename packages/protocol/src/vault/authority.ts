@@ -33,6 +33,8 @@ export interface ChainKinds<C extends string, A extends string> {
 export interface AdminSet {
   /** From this leaf on (exclusively, but for the creation itself). */
   readonly index: number
+  /** Of the document that named them. */
+  readonly hash: string
   readonly admins: ReadonlySet<string>
 }
 
@@ -47,6 +49,18 @@ export function adminsBefore(chain: VerifiedAdminChain, index: number): Readonly
   const [first] = chain.sets as [AdminSet]
   if (index <= first.index) return index === first.index ? first.admins : new Set()
   return (chain.sets.findLast((set) => set.index < index) as AdminSet).admins
+}
+
+/** What a client remembers of a chain: its last document, and how long the log was then. */
+export interface ChainPin {
+  readonly adminsHash: string
+  readonly size: number
+}
+
+/** A chain that was seen only goes on. Whoever was an admin once could sign another one, and a server date it back. */
+export const continues = ({ sets }: VerifiedAdminChain, { adminsHash, size }: ChainPin): boolean => {
+  const seen = sets.findIndex((set) => set.hash === adminsHash)
+  return seen >= 0 && sets.slice(seen + 1).every(({ index }) => index >= size)
 }
 
 export const currentAdmins = (chain: VerifiedAdminChain): ReadonlySet<string> => (chain.sets.at(-1) as AdminSet).admins
@@ -77,7 +91,7 @@ export async function verifyAdminChain<C extends string, A extends string>(
     'the creator is not among the first admins',
     { id },
   )
-  const sets: AdminSet[] = [{ index: state.createIndex, admins: new Set(first.payload.admins) }]
+  const sets: AdminSet[] = [{ index: state.createIndex, hash, admins: new Set(first.payload.admins) }]
   let last = hash
   for (const [step, envelope] of chain.entries()) {
     const index = state.adminsIndexes[step + 1] as number
@@ -101,7 +115,7 @@ export async function verifyAdminChain<C extends string, A extends string>(
       'an admin document is not signed by an admin before it',
       { id, by: payload.by },
     )
-    sets.push({ index, admins: new Set(payload.admins) })
+    sets.push({ index, hash: next, admins: new Set(payload.admins) })
     last = next
   }
   ensure(last === state.adminsHash, 'admin_chain', 'the admin chain does not end where the log says', { id })

@@ -16,8 +16,15 @@ export interface CommitBefore {
   /** The current detail of an item the commit touches; undefined if it is new. */
   item(itemId: string): Promise<ItemBase | undefined>
   keyOf: KeyOf
+  /**
+   * The oldest vault key version that anything is under: the fields of every item but these, archived and hidden ones
+   * too, and every attachment but these. Undefined if there is nothing. Asked where a head says that versions are retired.
+   */
+  oldestDek(but: { items: ReadonlySet<string>; assets: ReadonlySet<string> }): Promise<number | undefined>
   /** Items this commit takes out of the vault, in a move. */
   readonly moved?: readonly string[]
+  /** Attachments that come with items from another vault, and the versions they have there: their content stays as it is. */
+  readonly arriving?: ReadonlyMap<string, number>
 }
 
 export interface CheckedCommit {
@@ -33,10 +40,33 @@ export interface CheckedCommit {
 export async function checkCommit(before: CommitBefore, commit: Commit): Promise<CheckedCommit> {
   const head = peekDocument(vaultHead, commit.head).payload
   ensure(head.vaultId === before.vaultId, 'vault_swap', 'a commit is of another vault', { vaultId: head.vaultId })
+  const { expect } = commit
+  const isExpected = expect.headHash === head.prev && expect.headVersion === head.headVersion - 1
+  ensure(isExpected, 'head_mismatch', 'a commit expects another head than its own head follows')
   const of = (kind: string): Envelope[] => commit.docs.filter((envelope) => claimedKind(envelope) === kind)
+  const items = await checkItems(before, of('item-detail'), head, commit)
+  const assets = await checkAssets(before, of('asset-content'), head)
+  const content = applyChange(before.content, { details: items, assets, moved: before.moved ?? [] })
+  for (const { assetId, itemId } of assets)
+    ensure(content.items.has(itemId), 'assets_mismatch', 'an attachment is of an item that is not there', { assetId })
+  ensureHead(head, content, items, assets)
+  await ensureRetired(before, head, items, assets)
+  const acts = [
+    commit.head,
+    ...commit.docs.filter((envelope) => !['item-detail', 'asset-content'].includes(claimedKind(envelope))),
+  ]
+  return { head, content, items, assets, acts }
+}
+
+async function checkItems(
+  before: CommitBefore,
+  envelopes: readonly Envelope[],
+  head: VaultHeadPayload,
+  commit: Commit,
+): Promise<ItemBase[]> {
   const items: ItemBase[] = []
   const needed = new Set<string>()
-  for (const envelope of of('item-detail')) {
+  for (const envelope of envelopes) {
     const { payload, hash } = await verifyDocument(itemDetail, envelope, before.org, before.keyOf)
     ensure(
       payload.by === head.by && payload.vaultId === before.vaultId,
@@ -52,19 +82,13 @@ export async function checkCommit(before: CommitBefore, commit: Commit): Promise
     'detail_mismatch',
     'a commit writes an item twice',
   )
+  ensureOwnFields(before, items)
   ensure(
     Object.keys(commit.values).every((fieldId) => needed.has(fieldId)),
     'field_swap',
     'a commit brings values that nothing names',
   )
-  const assets = await checkAssets(before, of('asset-content'), head)
-  const content = applyChange(before.content, { details: items, assets, moved: before.moved ?? [] })
-  ensureHead(head, content, items, assets)
-  const acts = [
-    commit.head,
-    ...commit.docs.filter((envelope) => !['item-detail', 'asset-content'].includes(claimedKind(envelope))),
-  ]
-  return { head, content, items, assets, acts }
+  return items
 }
 
 function checkDetail(
@@ -129,12 +153,11 @@ async function checkAssets(
       assetId,
     })
     const old = before.content.assets.get(assetId)
-    ensure(
-      assetVersion === (old?.assetVersion ?? 0) + 1 || (old !== undefined && assetVersion === old.assetVersion),
-      'assets_mismatch',
-      'an attachment does not follow its current version',
-      { assetId },
-    )
+    ensure((old?.itemId ?? itemId) === itemId, 'item_swap', 'an attachment belongs to another item', { assetId })
+    const follows = old
+      ? assetVersion === old.assetVersion || assetVersion === old.assetVersion + 1
+      : assetVersion === (before.arriving?.get(assetId) ?? 1)
+    ensure(follows, 'assets_mismatch', 'an attachment does not follow its current version', { assetId })
     rows.push({ assetId, assetVersion, docHash: hash, itemId, status: 'active' })
   }
   return rows
@@ -165,6 +188,38 @@ function ensureHead(
         one.op === head.changes[i]?.op && one.id === head.changes[i]?.id && one.version === head.changes[i]?.version,
     )
   ensure(named, 'head_mismatch', 'a head lists other changes than its commit brings')
-  const oldest = Math.min(head.dekVersion, ...[...content.env.values()].map((row) => row.dekVersion))
-  ensure(head.oldestDek <= oldest, 'head_mismatch', 'a head retires a key that values still use')
+}
+
+/** A field belongs to one item for ever: under a second one it would push the first out of the environment. */
+function ensureOwnFields({ content }: CommitBefore, items: readonly ItemBase[]): void {
+  const owners = new Map<string, string>()
+  for (const { detail } of items)
+    for (const { fieldId } of detail.fields) {
+      const owner = owners.get(fieldId) ?? content.env.get(fieldId)?.itemId ?? detail.itemId
+      ensure(owner === detail.itemId, 'item_swap', 'a field belongs to another item', { fieldId })
+      owners.set(fieldId, detail.itemId)
+    }
+}
+
+/** 3.1: a version is retired when nothing is under it; its grants end with it, and what is left under it would be lost. */
+async function ensureRetired(
+  before: CommitBefore,
+  { oldestDek }: VaultHeadPayload,
+  items: readonly ItemBase[],
+  assets: readonly AssetRow[],
+): Promise<void> {
+  const inUse = items.every(({ detail }) => detail.fields.every(({ dekVersion }) => dekVersion >= oldestDek))
+  ensure(inUse, 'head_mismatch', 'a head retires a key that its own fields use')
+  if (oldestDek === 1) return
+  const moved = new Set(before.moved)
+  const leaving = [...before.content.assets.values()].filter(({ itemId }) => moved.has(itemId))
+  const but = {
+    items: new Set([...moved, ...items.map(({ detail }) => detail.itemId)]),
+    assets: new Set([...leaving, ...assets].map(({ assetId }) => assetId)),
+  }
+  const oldest = await before.oldestDek(but)
+  const isRetired = oldest === undefined || oldest >= oldestDek
+  ensure(isRetired, 'head_mismatch', 'a head retires a key that fields or attachments still use', {
+    dekVersion: oldest,
+  })
 }

@@ -42,6 +42,9 @@ export interface ItemPlan {
 }
 
 export async function planItem(dek: Dek, base: ItemBase | undefined, edit: ItemEdit): Promise<ItemPlan> {
+  ensure(!base || base.detail.itemId === edit.itemId, 'item_swap', 'an edit starts from another item', {
+    itemId: edit.itemId,
+  })
   const values = new Map<string, string>()
   const fields: DetailField[] = []
   for (const field of edit.fields) {

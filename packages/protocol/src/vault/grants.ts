@@ -1,6 +1,6 @@
 import { ensure } from '../errors.ts'
 import { type Envelope, peekDocument, verifyDocument } from '../identity/document.ts'
-import type { CheckedKey } from '../identity/key-bundle.ts'
+import { type CheckedKey, mayHoldAuthority } from '../identity/key-bundle.ts'
 import type { Recipient } from '../identity/private-keys.ts'
 import { type GrantState, grantName, grantState, type VaultState } from '../log/state.ts'
 import { stateOf } from '../log/transparency.ts'
@@ -12,7 +12,7 @@ import {
   type WrappedDekPayload,
   wrappedDek,
 } from '../wraps/wrapped-key.ts'
-import { adminsBefore, ensureAuthority } from './authority.ts'
+import { adminsBefore } from './authority.ts'
 import type { VerifiedHead, VerifiedVault } from './vault.ts'
 
 // Sections 3.2 and 3.3: from a wrapped key in an answer to a vault key in hand.
@@ -62,7 +62,8 @@ async function ensureMayWrap(
   { by, to }: WrappedDekPayload,
   grant: GrantState,
 ): Promise<void> {
-  if (adminsBefore(chain, grant.index).has(key.principal)) return ensureAuthority(key)
+  // An admin's RSA-only key is no admin's key (3.5), but it hands over to its successor like any other.
+  if (adminsBefore(chain, grant.index).has(key.principal) && mayHoldAuthority(key)) return
   const { entry, record } = await directory.resolve(to)
   const rotated = record.t === 'key.rotate' && record.oldKid === by && entry.added === grant.index
   ensure(rotated, 'not_authorised', 'a wrapped key is not made by an admin of the vault', { by })

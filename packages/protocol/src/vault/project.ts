@@ -4,7 +4,15 @@ import { type Envelope, verifyDocument } from '../identity/document.ts'
 import { principalOf } from '../identity/identifiers.ts'
 import { projectName, projectState } from '../log/state.ts'
 import { stateOf } from '../log/transparency.ts'
-import { adminsBefore, type ChainKinds, deriveProjectId, ensureAuthority, verifyAdminChain } from './authority.ts'
+import {
+  adminsBefore,
+  type ChainKinds,
+  type ChainPin,
+  continues,
+  deriveProjectId,
+  ensureAuthority,
+  verifyAdminChain,
+} from './authority.ts'
 import { type ProjectSetPayload, projectAdmins, projectCreate, projectSet } from './documents.ts'
 
 // Section 4.7: without a signed association a server could answer for a project with the wrong vault's valid secrets.
@@ -24,7 +32,7 @@ export interface ProjectResponse {
 }
 
 /** What a client remembers of a project it has verified. */
-export interface ProjectPin {
+export interface ProjectPin extends ChainPin {
   readonly projectVersion: number
   readonly docHash: string
 }
@@ -35,6 +43,8 @@ export interface VerifiedProject {
   readonly projectId: string
   readonly docHash: string
   readonly payload: ProjectSetPayload
+  /** What a client remembers of it. */
+  readonly pin: ProjectPin
 }
 
 export async function verifyProject(
@@ -56,6 +66,8 @@ export async function verifyProject(
     )
     const same = state.projectVersion !== pin.projectVersion || state.docHash === pin.docHash
     ensure(same, 'project_mismatch', 'the project has a known version with other content', { projectId })
+    const isLater = state.projectVersion === pin.projectVersion || state.index >= pin.size
+    ensure(isLater, 'project_mismatch', 'a change of the project claims to be older than one without it', { projectId })
   }
   const chain = await verifyAdminChain(
     directory,
@@ -65,6 +77,8 @@ export async function verifyProject(
     response.create,
     response.adminsChain,
   )
+  const isKnown = !pin || continues(chain, pin)
+  ensure(isKnown, 'project_mismatch', 'the admin chain is not the one already seen', { projectId })
   const { payload, hash } = await verifyDocument(projectSet, response.set, directory.org, directory.keyOf)
   ensure(
     hash === state.docHash && payload.projectVersion === state.projectVersion,
@@ -76,7 +90,9 @@ export async function verifyProject(
   ensureAuthority(await directory.signerAt(payload.by, state.index))
   const entitled = adminsBefore(chain, state.index).has(principalOf(payload.by))
   ensure(entitled, 'not_authorised', 'the project is not signed by one of its admins', { projectId, by: payload.by })
-  return { projectId, docHash: hash, payload } as unknown as VerifiedProject
+  const { projectVersion, adminsHash } = state
+  const seen: ProjectPin = { projectVersion, docHash: hash, adminsHash, size: directory.view.checkpoint.size }
+  return { projectId, docHash: hash, payload, pin: seen } as unknown as VerifiedProject
 }
 
 /** The vaults a bundle must consist of: exactly those of the verified project. */

@@ -1,13 +1,11 @@
 import { type AssetRow, assetRow } from '../attachments/checkpoint.ts'
 import { fromBase64url, toBase64url } from '../encoding/base64.ts'
 import type { Bytes } from '../encoding/bytes.ts'
-import { hash, record } from '../encoding/shape.ts'
 import { ensure, type ProtocolErrorCode } from '../errors.ts'
 import { type Envelope, type VerifiedDocument, verifyDocument } from '../identity/document.ts'
-import { id } from '../identity/identifiers.ts'
 import { decodeMapProof, mapRoot, mapValue, verifyMapProof } from '../log/map.ts'
 import type { Awaitable } from '../platform/platform.ts'
-import { type FieldPlace, type FieldValue, openField } from '../values/field.ts'
+import { type FieldPlace, type FieldValue, type MatchedEnvelope, matchEnvelope, openMatched } from '../values/field.ts'
 import {
   type DetailField,
   type EnvRow,
@@ -74,23 +72,14 @@ declare const verifiedRow: unique symbol
 /** One row of the item list as the head commits to it. */
 export type VerifiedItemRow = ItemRow & { readonly [verifiedRow]: true }
 
-/** Archived items may travel as their hash alone. */
-const hiddenRow = record({ itemId: id, valueHash: hash })
-
-/** The complete item list; rows that were sent as hashes only are verified but not returned. */
+/** Every item of the vault, archived ones too: a row of which only the hash is shown could be any item the server hides. */
 export function verifyItems(head: VerifiedHead, rows: readonly unknown[]): readonly VerifiedItemRow[] {
-  const shown: VerifiedItemRow[] = []
   const entries = rows.map((candidate, i) => {
-    if (typeof candidate === 'object' && candidate !== null && 'valueHash' in candidate) {
-      const { itemId, valueHash } = hiddenRow(candidate, `items[${i}]`)
-      return [itemName(itemId), fromBase64url(valueHash)] as const
-    }
     const row = itemRow(candidate, `items[${i}]`)
-    shown.push(row as VerifiedItemRow)
     return [itemName(row.itemId), mapValue(row)] as const
   })
   ensureTree(entries, head.payload.items, 'items_mismatch', 'items')
-  return shown
+  return rows as readonly VerifiedItemRow[]
 }
 
 declare const verifiedAssetRow: unique symbol
@@ -141,8 +130,10 @@ export interface VerifiedItem {
   readonly fields: readonly VerifiedField[]
 }
 
+declare const verifiedField: unique symbol
 /** One field with everything that binds its value: only such a field is ever opened. */
 export interface VerifiedField extends FieldPlace {
+  readonly [verifiedField]: true
   readonly ct: string
   readonly dekVersion: number
 }
@@ -174,31 +165,28 @@ const rowAgrees = (row: ItemRow, detail: ItemDetailPayload): boolean =>
   row.status === detail.status &&
   row.fieldCount === detail.fields.length
 
-const fieldOf = (itemId: string, { ct, dekVersion, env, fieldId, label, rev }: DetailField): VerifiedField => ({
-  itemId,
-  ct,
-  dekVersion,
-  env,
-  fieldId,
-  label,
-  rev,
-})
+const fieldOf = (itemId: string, { ct, dekVersion, env, fieldId, label, rev }: DetailField): VerifiedField =>
+  ({ itemId, ct, dekVersion, env, fieldId, label, rev }) as VerifiedField
 
 /** Environment rows carry the same binding; they are in the environment map only if the flag is set. */
-export const envField = ({ itemId, ct, dekVersion, fieldId, label, rev }: VerifiedEnvRow): VerifiedField => ({
-  itemId,
-  ct,
-  dekVersion,
-  fieldId,
-  label,
-  rev,
-  env: true,
-})
+export const envField = ({ itemId, ct, dekVersion, fieldId, label, rev }: VerifiedEnvRow): VerifiedField =>
+  ({ itemId, ct, dekVersion, fieldId, label, rev, env: true }) as VerifiedField
 
 /** The last step of 6.4: ciphertext hash, then decryption with the place the verified metadata names. */
-export function openVerifiedField(keys: VaultKeys, field: VerifiedField, envelope: string): Awaitable<FieldValue> {
+export const openVerifiedField = (keys: VaultKeys, field: VerifiedField, envelope: string): Awaitable<FieldValue> =>
+  openMatchedField(keys, field, matchField(field, envelope))
+
+/** The ciphertext hash alone: what of the last step needs no key. */
+export const matchField = ({ fieldId, ct }: Pick<VerifiedField, 'fieldId' | 'ct'>, envelope: string): MatchedEnvelope =>
+  matchEnvelope(fieldId, ct, envelope)
+
+export function openMatchedField(
+  keys: VaultKeys,
+  field: VerifiedField,
+  envelope: MatchedEnvelope,
+): Awaitable<FieldValue> {
   const { dekVersion } = field
   const dek = keys.get(dekVersion)
   ensure(dek, 'unwrapped_key_missing', 'there is no wrapped key for the version a field is under', { dekVersion })
-  return openField(dek, field, field.ct, envelope)
+  return openMatched(dek, field, envelope)
 }

@@ -7,6 +7,8 @@ import { stateOf } from '../log/transparency.ts'
 import {
   adminsBefore,
   type ChainKinds,
+  type ChainPin,
+  continues,
   currentAdmins,
   deriveVaultId,
   ensureAuthority,
@@ -35,7 +37,7 @@ export interface VaultResponse {
 }
 
 /** What a client remembers of a vault it has verified (9.1). */
-export interface VaultPin {
+export interface VaultPin extends ChainPin {
   readonly headVersion: number
   readonly headHash: string
   readonly dekVersion: number
@@ -63,10 +65,26 @@ export async function verifyVault(
   const state = stateOf(directory.view, vaultName(vaultId), vaultState)
   ensure(state, 'bad_map_proof', 'the state of the vault is not proven', { vaultId })
   ensure(state.vaultId === vaultId, 'vault_swap', 'the state is of another vault', { vaultId })
+  ensureOrdered(state, directory.view.checkpoint.size)
   if (pin) checkPin(state, pin)
   const chain = await verifyAdminChain(directory, VAULT_CHAIN, vaultId, state, response.create, response.adminsChain)
+  ensure(!pin || continues(chain, pin), 'vault_fork', 'the admin chain is not the one already seen', { vaultId })
   const acl = await verifyAcl(directory, state, chain, response.acl)
   return { directory, vaultId, state, chain, acl: acl.payload } as unknown as VerifiedVault
+}
+
+/**
+ * Admins change with the access list, and the access list and the key with a head (5.7). A state in any other order was
+ * made by no rule: it dates a document back to where its signer still had the right.
+ */
+function ensureOrdered({ vaultId, ...state }: VaultState, size: number): void {
+  const { createIndex, adminsIndexes, aclIndex, epochIndex, headIndex } = state
+  const isOrdered =
+    createIndex <= epochIndex &&
+    (adminsIndexes.at(-1) ?? createIndex) <= aclIndex &&
+    Math.max(aclIndex, epochIndex) <= headIndex &&
+    headIndex < size
+  ensure(isOrdered, 'bad_transition', 'the state of the vault is not one that the rules of the log make', { vaultId })
 }
 
 /** A vault never goes back: not its head, not its access list, not its key. */
@@ -90,6 +108,23 @@ function checkPin(state: VaultState, pin: VaultPin): void {
   })
   const sameDek = state.dekVersion !== pin.dekVersion || state.dekCommit === pin.dekCommit
   ensure(sameDek, 'vault_fork', 'the vault key has a known version with another commitment', { vaultId })
+  checkSince(state, pin)
+}
+
+/**
+ * What was not there when the log had `size` leaves was committed later. A server that claims an earlier leaf makes
+ * somebody's signature count who had the right then and has lost it since.
+ */
+function checkSince(state: VaultState, pin: VaultPin): void {
+  const { vaultId } = state
+  const { size } = pin
+  const since = [
+    ...(state.headVersion > pin.headVersion ? [state.headIndex] : []),
+    ...(state.aclVersion > pin.aclVersion ? [state.aclIndex] : []),
+    ...(state.dekVersion > pin.dekVersion ? [state.epochIndex] : []),
+  ]
+  const isLater = since.every((index) => index >= size)
+  ensure(isLater, 'vault_fork', 'a change of the vault claims to be older than a vault without it', { vaultId, size })
 }
 
 async function verifyAcl(

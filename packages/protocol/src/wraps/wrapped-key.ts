@@ -91,7 +91,8 @@ export async function unwrapDek(wrapped: VerifiedWrappedKey, recipient: Recipien
   ensure(equalBytes(inner, platform.sha256(context)), 'wrap_context', 'a wrapped key was made for another context', {
     vaultId: payload.vaultId,
   })
-  return openDek(opened.slice(1, 1 + DEK_BYTES), payload, payload.dekCommit)
+  // Copied, also where a key service gave a Buffer, whose slice() would share the memory the service may wipe.
+  return openDek(new Uint8Array(opened.subarray(1, 1 + DEK_BYTES)), payload, payload.dekCommit)
 }
 
 async function openHybrid(
@@ -108,6 +109,7 @@ async function openHybrid(
 export function checkWrapAlgorithm(payload: Pick<WrappedDekPayload, 'alg' | 'ct2' | 'box'>, to: CheckedKey): void {
   const expected = to.kem ? 'RSA-OAEP-256+ML-KEM-768' : 'RSA-OAEP-256'
   ensure(payload.alg === expected, 'alg_downgrade', 'a wrap uses another algorithm than its recipient’s key')
-  const hybridMembers = payload.ct2 !== undefined && payload.box !== undefined
-  ensure(hybridMembers === (to.kem !== null), 'malformed', 'a wrap has members of another algorithm')
+  const isHybrid = to.kem !== null
+  const isComplete = (payload.ct2 !== undefined) === isHybrid && (payload.box !== undefined) === isHybrid
+  ensure(isComplete, 'malformed', 'a wrap has members of another algorithm')
 }

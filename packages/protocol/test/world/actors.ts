@@ -6,8 +6,14 @@ import keysFile from '../../vectors/keys.json' with { type: 'json' }
 
 export type KeyName = keyof typeof keysFile.keys
 
-export const identityOf = (name: KeyName, principal: Principal): Promise<Identity> =>
-  openKeys(principal, decodePem(keysFile.keys[name]))
+const opened = new Map<string, Promise<Identity>>()
+
+/** Opened once: reading eleven private keys costs more than most tests. */
+export function identityOf(name: KeyName, principal: Principal): Promise<Identity> {
+  const known = opened.get(`${name} ${principal}`) ?? openKeys(principal, decodePem(keysFile.keys[name]))
+  opened.set(`${name} ${principal}`, known)
+  return known
+}
 
 export interface Actors {
   /** Founding admin. */

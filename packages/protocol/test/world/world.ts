@@ -1,3 +1,4 @@
+import { assetContent } from '../../src/attachments/checkpoint.ts'
 import { defaultPolicy, orgGenesis } from '../../src/directory/documents.ts'
 import { claimedKind, documentHash, type Envelope, makeDocument, peekDocument } from '../../src/identity/document.ts'
 import type { Identity } from '../../src/identity/private-keys.ts'
@@ -223,7 +224,14 @@ async function applyCommit(world: World, vaultId: string, commit: Commit): Promi
   const stored = world.vaults.get(vaultId) as StoredVault
   const keyOf = async (kid: string) => keyFromLedger(world, kid)
   const checked = await checkCommit(
-    { org: ORG, vaultId, content: stored.content, item: async (itemId) => stored.items.get(itemId), keyOf },
+    {
+      org: ORG,
+      vaultId,
+      content: stored.content,
+      item: async (itemId) => stored.items.get(itemId),
+      oldestDek: async (but) => oldestDekOf(stored, but),
+      keyOf,
+    },
     commit,
   )
   await world.host.append(checked.acts, world.now)
@@ -233,6 +241,21 @@ async function applyCommit(world: World, vaultId: string, commit: Commit): Promi
     stored.items.set(detail.itemId, { detail, hash, envelope })
   }
   for (const [fieldId, envelope] of Object.entries(commit.values)) stored.values.set(fieldId, envelope)
+  for (const envelope of commit.docs) stored.documents.set(documentHash(envelope), envelope)
+}
+
+/** The oldest vault key version that anything in a vault is under, but for some items and attachments. */
+export function oldestDekOf(
+  { items, content, documents }: StoredVault,
+  but: { items: ReadonlySet<string>; assets: ReadonlySet<string> },
+): number | undefined {
+  const versions = [
+    ...[...items.values()].filter(({ detail }) => !but.items.has(detail.itemId)).flatMap(({ detail }) => detail.fields),
+    ...[...content.assets.values()]
+      .filter(({ assetId }) => !but.assets.has(assetId))
+      .map(({ docHash }) => peekDocument(assetContent, documents.get(docHash)).payload),
+  ].map(({ dekVersion }) => dekVersion)
+  return versions.length > 0 ? versions.reduce((a, b) => Math.min(a, b)) : undefined
 }
 
 async function keyFromLedger(world: World, kid: string) {

@@ -1,0 +1,149 @@
+import { keyRotate } from '../../src/directory/documents.ts'
+import { makeDocument } from '../../src/identity/document.ts'
+import { type KidState, kidName, POLICY_NAME, type PolicyState } from '../../src/log/state.ts'
+import { identityOf } from '../world/actors.ts'
+import { addKey, changeVault, revokeKey, rotateAgent, setCaps, setPolicy } from '../world/acts.ts'
+import type { World } from '../world/world.ts'
+import type { Attack, Bench } from './attack.ts'
+import { dekOf, makeDaveAdmin } from './authority.ts'
+import { MALLORY, readAgain } from './memory.ts'
+import { aclWith, alterState, impostor, kidStateOf, logHead, logKid, policyOf, tamper } from './powers.ts'
+import { rotation } from './succession.ts'
+
+// Rows 9, 14 and 16 against a client with memory: keys that ended stay ended, and new ones follow known ones.
+
+/** Changes what the log says of a key the client has seen ended. */
+const revivedAs =
+  (change: (world: World) => Partial<KidState>) =>
+  async (world: World, { client }: Bench): Promise<unknown> => {
+    const { alice, bob } = world.actors
+    await revokeKey(world, bob.kid, 'removed', alice)
+    await client.learn()
+    alterState<KidState>(world, kidName(bob.kid), change(world))
+    await logHead(world, {}, bob)
+    alterState<KidState>(world, kidName(bob.kid), change(world))
+    return readAgain(client)
+  }
+
+export const MEMORY_KEYS: readonly Attack[] = [
+  {
+    id: 'memory-key-comes-back',
+    row: 16,
+    title: 'a removed key that the log shows as active again',
+    code: 'log_rollback',
+    behindKeys: true,
+    run: revivedAs(() => ({ status: 'active', end: null })),
+  },
+  {
+    id: 'memory-key-ends-later',
+    row: 16,
+    title: 'a removed key whose end the log moves to a later leaf',
+    code: 'log_rollback',
+    behindKeys: true,
+    run: revivedAs((world) => ({ end: world.host.leaves.length + 1 })),
+  },
+  {
+    id: 'memory-compromise-forgotten',
+    row: 16,
+    title: 'a compromised key that the log shows as merely removed',
+    code: 'log_rollback',
+    behindKeys: true,
+    run: async (world, { client }) => {
+      const { alice, dave } = world.actors
+      await makeDaveAdmin(world)
+      await changeVault(world, { acl: aclWith(world, { 'user:ou_bob1': 'admin' }) }, dave)
+      await changeVault(world, { acl: aclWith(world, { 'user:ou_bob1': 'write' }) }, alice)
+      await revokeKey(world, dave.kid, 'compromised', alice)
+      await client.learn()
+      alterState<KidState>(world, kidName(dave.kid), { status: 'removed' })
+      return readAgain(client)
+    },
+  },
+  {
+    id: 'memory-key-came-otherwise',
+    row: 9,
+    title: 'a known key that the log now dates to another leaf',
+    code: 'log_fork',
+    behindKeys: true,
+    run: async (world, { client }) => {
+      await client.learn()
+      const { added } = kidStateOf(world, world.actors.bob.kid)
+      alterState<KidState>(world, kidName(world.actors.bob.kid), { added: added + 1 })
+      return readAgain(client)
+    },
+  },
+  {
+    id: 'memory-caps-come-back',
+    row: 14,
+    title: 'the caps.set that took an admin her rights, hidden again',
+    code: 'log_rollback',
+    behindKeys: true,
+    run: async (world, { client }) => {
+      const { alice, carol, mallory } = world.actors
+      await setCaps(world, carol.kid, ['dir-admin', 'member'], [alice])
+      await addKey(world, mallory, ['member'], carol)
+      const grants = [{ dek: dekOf(world), to: mallory.key }]
+      await changeVault(world, { acl: aclWith(world, { [MALLORY]: 'write' }), grants }, alice)
+      await world.write(world.prod, [], mallory)
+      await setCaps(world, carol.kid, ['member'], [alice])
+      await client.learn()
+      const { capSets } = kidStateOf(world, carol.kid)
+      alterState<KidState>(world, kidName(carol.kid), { capSets: capSets.slice(0, 1) })
+      return readAgain(client)
+    },
+  },
+  {
+    id: 'memory-new-key-of-known-person',
+    row: 9,
+    title: 'a new key for a known writer, endorsed by a dishonest admin',
+    code: 'continuity_broken',
+    behindKeys: true,
+    run: async (world, { client }) => {
+      await client.learn()
+      const ghost = await impostor()
+      await addKey(world, ghost, ['member'], world.actors.dave)
+      await logHead(world, {}, ghost)
+      return readAgain(client)
+    },
+  },
+  {
+    id: 'memory-two-rotations-of-one-key',
+    row: 16,
+    title: 'a stolen, superseded key rotates a second time in the leaf of its true rotation',
+    code: 'continuity_broken',
+    behindKeys: true,
+    run: async (world, bench) => {
+      const { deploy, deployNext } = world.actors
+      await rotateAgent(world)
+      const client = bench.clientOf(deployNext)
+      const acl = aclWith(world, { 'agent:ag_deploy': 'write' })
+      await changeVault(world, { acl }, world.actors.alice)
+      await world.write(world.prod, [], deployNext)
+      await client.learn()
+      const ghost = await identityOf('mallory', 'agent:ag_deploy')
+      const record = await makeDocument(keyRotate, rotation(world, deploy, ghost), [deploy, ghost])
+      logKid(world, ghost.kid, record, { added: kidStateOf(world, deployNext.kid).added })
+      await logHead(world, {}, ghost)
+      return readAgain(client)
+    },
+  },
+  {
+    id: 'memory-policy-rolled-back',
+    row: 14,
+    title: 'the policy of the organisation set back',
+    code: 'log_rollback',
+    behindKeys: true,
+    run: async (world, { client }) => {
+      const older = world.host.state(POLICY_NAME) as PolicyState
+      await setPolicy(world, { ...policyOf(world), dirQuorum: 2 }, [world.actors.alice])
+      await client.learn()
+      alterState<PolicyState>(world, POLICY_NAME, older)
+      const answer = await client.ask()
+      return client.read(
+        tamper(answer, (copy) => {
+          copy.policies = []
+        }),
+      )
+    },
+  },
+]
