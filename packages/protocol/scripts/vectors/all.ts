@@ -16,6 +16,7 @@ import { makeLeafVectors } from './leaf.ts'
 import { makeLog } from './log.ts'
 import { makeMapVectors } from './map.ts'
 import { makeProject } from './project.ts'
+import { makeProjectBundle } from './project-bundle.ts'
 import { makeReadBundle } from './read-bundle.ts'
 import { makeRecoverySeal } from './recovery-seal.ts'
 import { makeTrustAnchor } from './trust-anchor.ts'
@@ -32,7 +33,7 @@ const MAKERS: readonly (() => VectorFile | Promise<VectorFile>)[] = [
   ...[makeGenesis, makeKeyAdd, makeKeyRotate, makeKeyRecover, makeKeyRevoke, makeCapsSet, makePolicySet],
   ...[makeInviteVectors, makeAcl, makeProject],
   ...[makeMapVectors, makeLog, makeLeafVectors, makeCheckpointVectors, makeWitnessPolicy, makeAudit],
-  ...[makeHead, makeDetail, makeReadBundle, makeAsset],
+  ...[makeHead, makeDetail, makeReadBundle, makeProjectBundle, makeAsset],
   ...[makeCodes, makeKdfFloor, makeUserBundle, makeRecoverySeal, makeTrustAnchor, makeTrustStore],
 ]
 

@@ -26,7 +26,7 @@ import {
   policyState,
   recoveryName,
 } from '../log/state.ts'
-import { accept, activeKids, activeSigner, capsNow, currentPolicy, type Draft } from './draft.ts'
+import { accept, activeKids, activeSigner, capsNow, currentPolicy, type Draft, untaintedSigner } from './draft.ts'
 import { dropGrants, markRotationDue, readVault, writeReplacements } from './grants.ts'
 
 // Section 5.7, the rows of the directory. Each function verifies one document under the state before the leaf and writes
@@ -249,7 +249,7 @@ export async function applyRecoveryEnrol(draft: Draft, envelope: Envelope): Prom
   const isNew = (await draft.before.document(hash)) === undefined
   ensure(isNew, 'bad_transition', 'a consent to recovery was logged before', { docHash: hash })
   ensure(parseKid(payload.by).type === 'user', 'not_authorised', 'only users enrol in recovery', { by: payload.by })
-  await activeSigner(draft, payload.recoveryKid)
+  await untaintedSigner(draft, payload.recoveryKid)
   ensure(
     (await capsNow(draft, payload.recoveryKid)).has('recovery'),
     'not_authorised',

@@ -225,7 +225,7 @@ export async function isUntainted(draft: Draft, kid: string): Promise<boolean> {
   }
 }
 
-/** The same for vaults and projects: readers refuse what a tainted key signs (4.4), so it never gets into the log. */
+/** The same where readers refuse a tainted key (4.4): what it signs for vaults and projects never gets into the log. */
 export async function untaintedSigner(draft: Draft, kid: string): Promise<CheckedKey> {
   const key = await activeSigner(draft, kid)
   await ensureUntainted(draft.directory, kid)

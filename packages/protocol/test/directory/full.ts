@@ -22,8 +22,11 @@ export function fullResponse(world: World): DirectoryResponse {
   }
 }
 
-export async function openDirectory(world: World, change: Partial<DirectoryResponse> = {}): Promise<VerifiedDirectory> {
-  const names = [...world.host.ledger.names()]
+export async function openDirectory(
+  world: World,
+  change: Partial<DirectoryResponse> = {},
+  names: readonly string[] = [...world.host.ledger.names()],
+): Promise<VerifiedDirectory> {
   const transparency = await world.host.transparency(names, { at: world.now })
   const trust = world.trust(world.fresh())
   const view = await verifyTransparency(transparency, trust.log, trust.freshness)

@@ -238,6 +238,34 @@ describe('a policy', () => {
   })
 })
 
+describe('the policy of a log', () => {
+  it('is proven, or nothing that needs it is decided', async () => {
+    const names = [...world.host.ledger.names()].filter((name) => name !== POLICY_NAME)
+    const directory = await openDirectory(world, {}, names)
+    expect(await refusal(() => directory.policyAt(now()))).toBe('bad_map_proof')
+    // Dave was endorsed with caps of his own, which the quorum of the policy had to do.
+    expect(await refusal(() => directory.resolve(dave.kid))).toBe('bad_map_proof')
+    expect(await refusal(() => directory.resolve(bob.kid))).toBe('accepted')
+  })
+
+  it('follows its predecessor, whatever the log says', async () => {
+    const { policyHash, indexes } = policyStateOf(world)
+    const { payload } = peekDocument(policySet, await setPolicy(world, { rotationGraceMs: 7 }, alice))
+    const { v: _v, t: _t, by: _by, ...members } = payload
+    for (const [change, code] of [
+      [{}, 'accepted'],
+      [{ prev: documentHash(await setPolicy(world, {}, alice)) }, 'bad_map_proof'],
+      [{ policyVersion: 3 }, 'bad_map_proof'],
+    ] as const) {
+      const next = await makeDocument(policySet, { ...members, prev: policyHash, ...change }, [alice])
+      const state = { policyVersion: 2, policyHash: documentHash(next), indexes: [...indexes, now()] }
+      falsify(POLICY_NAME, state)
+      const directory = await openDirectory(world, { policies: [next] })
+      expect(await refusal(() => directory.policyAt(now()))).toBe(code)
+    }
+  })
+})
+
 describe('a document of the directory', () => {
   it('is delivered, or the key that needs it is not known', async () => {
     await append(await setCaps(world, bob.kid, ['member'], alice))

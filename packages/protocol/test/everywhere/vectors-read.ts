@@ -1,12 +1,15 @@
+import { verifyDirectory } from '../../src/directory/resolve.ts'
 import { fromBase64url, toBase64url } from '../../src/encoding/base64.ts'
 import { toHex } from '../../src/encoding/bytes.ts'
 import type { Envelope } from '../../src/identity/document.ts'
 import { peekCheckpoint } from '../../src/log/checkpoint.ts'
+import { verifyTransparency } from '../../src/log/transparency.ts'
 import { parseTrustAnchor } from '../../src/trust/anchor.ts'
 import { remember } from '../../src/trust/remember.ts'
 import { logPinOf, orgTrustOf, parseTrustStore, pinAnchor, serialiseTrustStore } from '../../src/trust/store.ts'
 import { openEnvironment, type ReaderTrust, vaultAnswerShape, verifyVaultAnswer } from '../../src/vault/answer.ts'
 import { openVaultKeys } from '../../src/vault/grants.ts'
+import { ensureProjectVaults, type ProjectPin, type ProjectResponse, verifyProject } from '../../src/vault/project.ts'
 import {
   openVerifiedField,
   verifyAssets,
@@ -119,6 +122,23 @@ export const detailOperations: Operations = {
   assets: async (input: HeadInput & { rows: readonly unknown[] }, given: GivenAnswers) => ({
     assets: verifyAssets(await headOf(input, given), input.rows).map(({ assetId }) => assetId),
   }),
+}
+
+interface BundleInput extends ProjectResponse {
+  readonly answer: string
+  readonly vaults: readonly string[]
+  readonly pin?: ProjectPin
+}
+
+export const projectOperations: Operations = {
+  bundle: async ({ answer, vaults, pin, ...response }: BundleInput, given: GivenAnswers) => {
+    const directoryAnswer = vaultAnswerShape(given.answers[answer], 'answer')
+    const { log, genesis, freshness } = trustOf(given.trust)
+    const view = await verifyTransparency(directoryAnswer.transparency, log, freshness)
+    const project = await verifyProject(await verifyDirectory(view, directoryAnswer, genesis), response, pin)
+    ensureProjectVaults(project, vaults)
+    return { projectVersion: project.payload.projectVersion, vaults: project.payload.vaults }
+  },
 }
 
 interface RememberInput {

@@ -30,6 +30,7 @@ import map from '../../vectors/map.json' with { type: 'json' }
 import padding from '../../vectors/padding.json' with { type: 'json' }
 import policySet from '../../vectors/policy-set.json' with { type: 'json' }
 import project from '../../vectors/project.json' with { type: 'json' }
+import projectBundle from '../../vectors/project-bundle.json' with { type: 'json' }
 import readBundle from '../../vectors/read-bundle.json' with { type: 'json' }
 import recoverySeal from '../../vectors/recovery-seal.json' with { type: 'json' }
 import trustAnchor from '../../vectors/trust-anchor.json' with { type: 'json' }
@@ -48,7 +49,7 @@ import {
   witnessPolicyOperations,
 } from './vectors-log.ts'
 import type { Operations } from './vectors-notation.ts'
-import { detailOperations, readOperations, trustStoreOperations } from './vectors-read.ts'
+import { detailOperations, projectOperations, readOperations, trustStoreOperations } from './vectors-read.ts'
 import {
   anchorOperations,
   codeOperations,
@@ -120,6 +121,7 @@ const FILES: readonly (readonly [file: unknown, operations: Operations])[] = [
   [head, ledgerOperations],
   [detail, detailOperations],
   [readBundle, readOperations],
+  [projectBundle, projectOperations],
   [asset, assetOperations],
   [codes, codeOperations],
   [kdfFloor, kdfOperations],
@@ -165,8 +167,8 @@ describe('the published vectors', () => {
     }
   })
 
-  it('are 37 files with more than 1600 cases, every one of which ran above', () => {
-    expect(new Set(files.map(({ vectors }) => vectors)).size).toBe(37)
-    expect(files.reduce((sum, { cases }) => sum + cases.length, 0)).toBeGreaterThan(1600)
+  it('are 38 files with more than 2000 cases, every one of which ran above', () => {
+    expect(new Set(files.map(({ vectors }) => vectors)).size).toBe(38)
+    expect(files.reduce((sum, { cases }) => sum + cases.length, 0)).toBeGreaterThan(2000)
   })
 })

@@ -14,7 +14,7 @@ import { vaultAdmins } from '../../src/vault/documents.ts'
 import { wrappedDek } from '../../src/wraps/wrapped-key.ts'
 import { refusal } from '../log/refusal.ts'
 import { ORG, openWorld, T0, type World } from '../world/world.ts'
-import { aclWith, commitDocs, newIdentity, nextHead, refuses, register, revoke } from './desk.ts'
+import { aclWith, commitDocs, kidStateOf, newIdentity, nextHead, refuses, register, revoke } from './desk.ts'
 
 let world: World
 let erin: Identity
@@ -161,6 +161,30 @@ describe('a history', () => {
     expect(await codeOf(withState(kidName(bob.kid), { capSets: capSets(1024) }), [await event()])).toBe(
       'limit_exceeded',
     )
+  })
+})
+
+describe('a log state', () => {
+  it('that has lost a document, or has another in its place, decides nothing', async () => {
+    const { alice, bob } = world.actors
+    const docs = [await register(world, erin, ['member'], alice)]
+    const act = { docs, at: world.now }
+    const lost: LogState = { ...world.host.ledger, document: () => undefined }
+    expect(await refusal(() => transition(lost, 50, act))).toBe('bad_transition')
+    const revocation = await revoke(world, bob.kid, 'removed')
+    const genesisHash = documentHash(world.genesis)
+    const other: LogState = {
+      ...world.host.ledger,
+      document: (docHash) => (docHash === genesisHash ? revocation : world.host.ledger.document(docHash)),
+    }
+    expect(await refusal(() => transition(other, 50, act))).toBe('wrong_type')
+    const byDave = { docs: [await register(world, erin, ['member'], world.actors.dave)], at: world.now }
+    const { rec } = kidStateOf(world, world.actors.dave.kid)
+    const third: LogState = {
+      ...world.host.ledger,
+      document: (docHash) => (docHash === rec ? revocation : world.host.ledger.document(docHash)),
+    }
+    expect(await refusal(() => transition(third, 50, byDave))).toBe('wrong_type')
   })
 })
 

@@ -160,6 +160,14 @@ describe('recovery.enrol', () => {
     await refuses(world, [await enrol(bob)], 'signer_not_active')
   })
 
+  it('goes to no key that a compromised admin may have planted', async () => {
+    const { dave, bob } = world.actors
+    const planted = await newIdentity('user:ou_planted')
+    await join(world, planted, ['member', 'recovery'], dave)
+    await append(await revoke(world, dave.kid, 'compromised'))
+    await refuses(world, [await enrol(bob, planted.kid)], 'signer_compromised')
+  })
+
   it('is made by users and not by agents, and not by a key that has ended', async () => {
     const { deploy, bob } = world.actors
     await refuses(world, [await enrol(deploy)], 'not_authorised')
