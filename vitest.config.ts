@@ -8,10 +8,26 @@ const chromium = findChromium()
 const inNode: TestProjectConfiguration = {
   test: {
     name: 'node',
-    include: ['*.test.ts', 'packages/*/{src,test}/**/*.test.ts'],
+    include: ['*.test.ts', 'packages/{protocol,contract}/{src,test}/**/*.test.ts'],
+    // No test is timed: a busy machine is slow, not wrong. This only ends one that hangs.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     pool: 'threads',
     // Test files share a worker's modules: nothing here keeps state at module level, and it is several times faster.
     isolate: false,
+  },
+}
+
+/** What needs a database: one PostgreSQL for the run, a copy of its template for each file. */
+const onPostgres: TestProjectConfiguration = {
+  test: {
+    name: 'server',
+    include: ['packages/{server,sdk,cli}/{src,test}/**/*.test.ts'],
+    globalSetup: ['packages/server/test/global-setup.ts'],
+    pool: 'threads',
+    isolate: false,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 }
 
@@ -19,6 +35,8 @@ const inChromium = (executablePath: string): TestProjectConfiguration => ({
   test: {
     name: 'chromium',
     include: [everywhere],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     browser: {
       enabled: true,
       headless: true,
@@ -30,5 +48,5 @@ const inChromium = (executablePath: string): TestProjectConfiguration => ({
 })
 
 export default defineConfig({
-  test: { projects: chromium ? [inNode, inChromium(chromium)] : [inNode] },
+  test: { projects: chromium ? [inNode, onPostgres, inChromium(chromium)] : [inNode, onPostgres] },
 })

@@ -1,0 +1,171 @@
+import { Type } from 'typebox'
+import { TenantRoleEntry } from './identity.ts'
+import { PERMISSIONS, TENANT_ROLES } from './permissions.ts'
+import type { Access, Routes } from './route.ts'
+import { closed, Id, listOf, Name, Nullable, OneOf, Page, Text, Time } from './shapes.ts'
+
+const STATUS = OneOf(['active', 'archived'])
+const reading = {
+  kind: 'permission',
+  permission: 'machine.agent.read',
+  tenantRole: 'TENANT_AGENT_MANAGER',
+} as const satisfies Access
+const writing = {
+  kind: 'permission',
+  permission: 'machine.agent.write',
+  tenantRole: 'TENANT_AGENT_MANAGER',
+} as const satisfies Access
+
+const params = closed({ id: Id })
+const Description = Text(2000)
+const PermissionNames = Type.Array(OneOf(PERMISSIONS), { maxItems: 64, uniqueItems: true })
+const GroupIds = Type.Array(Id, { maxItems: 64, uniqueItems: true })
+const TenantRoles = Type.Array(TenantRoleEntry, { maxItems: 64, uniqueItems: true })
+
+const Agent = closed({
+  agentId: Id,
+  domainTenantId: Id,
+  name: Type.String(),
+  description: Type.String(),
+  status: STATUS,
+  permissions: Type.Array(Type.String()),
+  securityGroups: Type.Array(closed({ groupId: Id, name: Type.String() })),
+  accessKey: Nullable(Type.String({ description: 'The public half of the API key; null if there is none' })),
+  vaultItem: Nullable(closed({ vaultId: Id, itemId: Id })),
+  createdBy: Type.String(),
+  createdAt: Time,
+  archivedAt: Nullable(Time),
+})
+
+const AgentAnswer = closed({ agent: Agent })
+const AgentWithKey = closed({
+  agent: Agent,
+  apiKey: Nullable(Type.String({ description: 'Shown once; null when the answer is replayed' })),
+  secretRedacted: Type.Optional(Type.Boolean()),
+})
+
+const RolesAnswer = closed({
+  direct: Type.Array(TenantRoleEntry),
+  inherited: Type.Array(closed({ tenantId: Id, role: OneOf(TENANT_ROLES), groupId: Id, groupName: Type.String() })),
+})
+
+export const agents = {
+  list: {
+    api: 'machine',
+    method: 'GET',
+    path: '/agent',
+    summary: 'The agents of the current tenant, newest first',
+    access: reading,
+    query: closed({ ...Page, status: Type.Optional(STATUS) }),
+    response: listOf('agents', Agent),
+  },
+  create: {
+    api: 'machine',
+    method: 'POST',
+    path: '/agent',
+    summary: 'A new agent in the current tenant; the answer carries its API key exactly once',
+    access: writing,
+    body: closed({
+      name: Name,
+      description: Type.Optional(Description),
+      permissions: PermissionNames,
+      securityGroups: Type.Optional(GroupIds),
+      tenantRoles: Type.Optional(TenantRoles),
+    }),
+    status: 201,
+    response: AgentWithKey,
+    errors: ['cannot_grant', 'group_not_found', 'tenant_not_found', 'name_taken'],
+    onceOnly: ['apiKey'],
+  },
+  me: {
+    api: 'machine',
+    method: 'GET',
+    path: '/agent/me',
+    summary: 'The agent that asks',
+    access: { kind: 'agent' },
+    response: AgentAnswer,
+    errors: ['agent_principal_required'],
+  },
+  get: {
+    api: 'machine',
+    method: 'GET',
+    path: '/agent/:id',
+    summary: 'One agent of the current tenant',
+    access: reading,
+    params,
+    response: AgentAnswer,
+    errors: ['agent_not_found'],
+  },
+  update: {
+    api: 'machine',
+    method: 'PATCH',
+    path: '/agent/:id',
+    summary: 'Changes name, description, permissions or security groups; what is left out stays',
+    access: writing,
+    params,
+    body: Type.Object(
+      {
+        name: Type.Optional(Name),
+        description: Type.Optional(Description),
+        permissions: Type.Optional(PermissionNames),
+        securityGroups: Type.Optional(GroupIds),
+      },
+      { additionalProperties: false, minProperties: 1 },
+    ),
+    response: AgentAnswer,
+    errors: ['agent_not_found', 'agent_archived', 'cannot_grant', 'group_not_found', 'name_taken'],
+  },
+  archive: {
+    api: 'machine',
+    method: 'PATCH',
+    path: '/agent/:id/archive',
+    summary: 'Archives an agent for good; its API key is dead from the next request on',
+    access: writing,
+    params,
+    response: AgentAnswer,
+    errors: ['agent_not_found'],
+  },
+  regenerateApiKey: {
+    api: 'machine',
+    method: 'POST',
+    path: '/agent/:id/regenerate-api-key',
+    summary: 'A new API key, shown once; the old one is dead from the next request on',
+    access: writing,
+    params,
+    response: AgentWithKey,
+    errors: ['agent_not_found', 'agent_archived', 'cannot_grant'],
+    onceOnly: ['apiKey'],
+  },
+  linkVaultItem: {
+    api: 'machine',
+    method: 'PATCH',
+    path: '/agent/:id/vault-item',
+    summary: 'Names the vault item that keeps the API key of the agent, or none',
+    access: writing,
+    params,
+    body: Type.Union([closed({ vaultId: Id, itemId: Id }), closed({ vaultId: Type.Null(), itemId: Type.Null() })]),
+    response: AgentAnswer,
+    errors: ['agent_not_found', 'agent_archived', 'vault_item_not_found'],
+  },
+  tenantRoles: {
+    api: 'machine',
+    method: 'GET',
+    path: '/agent/:id/tenant-roles',
+    summary: 'The tenant roles of an agent: direct ones, and through which group it inherits others',
+    access: reading,
+    params,
+    response: RolesAnswer,
+    errors: ['agent_not_found'],
+  },
+  replaceTenantRoles: {
+    api: 'machine',
+    method: 'PATCH',
+    path: '/agent/:id/tenant-roles',
+    summary: 'Replaces the direct tenant roles of an agent',
+    access: writing,
+    params,
+    body: closed({ tenantRoles: TenantRoles }),
+    response: RolesAnswer,
+    errors: ['agent_not_found', 'agent_archived', 'cannot_grant', 'tenant_not_found'],
+  },
+} as const satisfies Routes

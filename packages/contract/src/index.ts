@@ -1,0 +1,61 @@
+import { agents } from './agents.ts'
+import { feedback } from './feedback.ts'
+import { groups } from './groups.ts'
+import { identity } from './identity.ts'
+import { invites } from './invites.ts'
+import { monitoring } from './monitoring.ts'
+import { sessions } from './sessions.ts'
+import { setup } from './setup.ts'
+import { tenants } from './tenants.ts'
+import { transparency } from './transparency.ts'
+import { userKeys } from './user-keys.ts'
+import { users } from './users.ts'
+
+/** The whole API, in one value: groups by noun. */
+export const api = {
+  agents,
+  feedback,
+  groups,
+  identity,
+  invites,
+  monitoring,
+  sessions,
+  setup,
+  tenants,
+  transparency,
+  userKeys,
+  users,
+}
+
+export { ERRORS, type ErrorCode, type ErrorEntry } from './errors.ts'
+export type { Group } from './groups.ts'
+export { commonErrors, describeAccess, describeApi, errorsOf } from './openapi.ts'
+export {
+  holds,
+  type NeededPermission,
+  notHeld,
+  ORG_ROLES,
+  type OrgRole,
+  PERMISSIONS,
+  type Permission,
+  permissionsOfUser,
+  TENANT_ROLES,
+  type TenantRole,
+} from './permissions.ts'
+export { type Access, API_PREFIX, type Input, type Output, type Route, type Routes } from './route.ts'
+export type { Tenant } from './tenants.ts'
+export type { User } from './users.ts'
+export {
+  agents,
+  feedback,
+  groups,
+  identity,
+  invites,
+  monitoring,
+  sessions,
+  setup,
+  tenants,
+  transparency,
+  userKeys,
+  users,
+}

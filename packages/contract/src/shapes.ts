@@ -1,0 +1,45 @@
+import { type Static, type TEnum, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+
+// Shapes that several nouns share. Objects are closed: a member too many is refused like a member too few.
+
+export const closed = <T extends TProperties>(members: T): TObject<T> =>
+  Type.Object(members, { additionalProperties: false })
+
+export const Id = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' })
+export const Time = Type.String({ format: 'date-time', description: 'ISO 8601, UTC' })
+/** One line of text a person reads: no control characters. */
+export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f\\u007f]+$' })
+export const Text = (maxLength: number) =>
+  Type.String({ maxLength, pattern: '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]*$' })
+export const Nullable = <T extends TSchema>(schema: T) => Type.Union([schema, Type.Null()])
+export const OneOf = <const T extends readonly string[]>(values: T): TEnum<[...T]> => Type.Enum<[...T]>([...values])
+
+export const Page = {
+  page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+}
+export const Meta = closed({
+  total: Type.Integer(),
+  page: Type.Integer(),
+  limit: Type.Integer(),
+  totalPages: Type.Integer(),
+})
+export type Meta = Static<typeof Meta>
+
+/** A list under its key: all rows without `meta`, or one page with it. */
+export const listOf = <K extends string, T extends TSchema>(key: K, row: T) =>
+  Type.Object(
+    { [key]: Type.Array(row), meta: Type.Optional(Meta) } as { [P in K]: ReturnType<typeof Type.Array<T>> } & {
+      meta: ReturnType<typeof Type.Optional<typeof Meta>>
+    },
+    { additionalProperties: false },
+  )
+
+/** A signed document as it travels (docs/protocol.md 2.3). Its content is checked by the protocol, not by this shape. */
+export const SignedDocument = closed({
+  payload: Type.String({ maxLength: 1_400_000 }),
+  payloadType: Type.String({ maxLength: 128 }),
+  signatures: Type.Array(closed({ keyid: Type.String({ maxLength: 128 }), sig: Type.String({ maxLength: 1024 }) }), {
+    maxItems: 8,
+  }),
+})

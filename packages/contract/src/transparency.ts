@@ -1,0 +1,134 @@
+import { Type } from 'typebox'
+import type { Routes } from './route.ts'
+import { closed, Nullable, SignedDocument } from './shapes.ts'
+
+// The transparency log of the caller's organisation (docs/protocol.md 5.9): enough to verify every answer, to replay every
+// leaf, and to keep a copy. Hashes and leaves are base64, as in the transparency object.
+
+const Hash = Type.String({ description: '32 bytes, base64' })
+const Hashes = Type.Array(Hash)
+const Bytes = Type.String({ description: 'base64' })
+const Checkpoint = Type.String({ description: 'C2SP signed note: origin, size, root, signatures' })
+const Count = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })
+const Size = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+const DocHash = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', description: 'SHA-256 of the payload, base64url' })
+const StateName = Type.String({ maxLength: 200, pattern: '^[a-z]{1,16}(/[A-Za-z0-9:_-]{1,128}){0,3}$' })
+
+/** The transparency object of docs/protocol.md 5.4. */
+export const TransparencyObject = closed({
+  checkpoint: Checkpoint,
+  consistency: Type.Optional(closed({ from: Size, hashes: Hashes })),
+  tip: closed({ leaf: Bytes, hashes: Hashes }),
+  map: Type.Array(
+    closed({
+      name: Type.String(),
+      state: Type.Unknown({ description: 'The state under this name; null where absence is proven' }),
+      siblings: Hashes,
+      terminal: Nullable(Type.Array(Hash, { minItems: 2, maxItems: 2 })),
+    }),
+  ),
+})
+
+/** What a signed change of the directory is answered with. */
+export const DirectoryReceipt = closed({ index: Count, transparency: TransparencyObject })
+
+const Entry = closed({
+  index: Count,
+  leaf: Bytes,
+  documents: Type.Optional(
+    Type.String({ description: 'base64 of the canonical list of documents, where the leaf names it by its hash' }),
+  ),
+  updates: Type.Optional(
+    Type.String({ description: 'base64 of the canonical list of updates, where the leaf names it by its hash' }),
+  ),
+})
+
+const Width = {
+  width: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 255, description: 'Of a partial tile; a full one has 256 and no width' }),
+  ),
+}
+const access = { kind: 'permission', permission: 'machine.transparency.read' } as const
+
+export const transparency = {
+  checkpoint: {
+    api: 'machine',
+    method: 'GET',
+    path: '/transparency/checkpoint',
+    summary: 'The newest signed checkpoint of the log of your organisation',
+    access,
+    response: closed({ checkpoint: Checkpoint, size: Size }),
+    errors: ['leaf_not_found'],
+  },
+  entriesTile: {
+    api: 'machine',
+    method: 'GET',
+    path: '/transparency/tile/entries/:index',
+    summary: 'The leaves of one tile: 256 from index·256 on, or the first `width` of them',
+    access,
+    params: closed({ index: Count }),
+    query: closed(Width),
+    response: closed({ entries: Type.Array(Bytes) }),
+    errors: ['leaf_not_found'],
+  },
+  tile: {
+    api: 'machine',
+    method: 'GET',
+    path: '/transparency/tile/:level/:index',
+    summary: 'The hashes of one tile (C2SP tlog-tiles): the roots over 256^level leaves each, from index·256 on',
+    access,
+    params: closed({ level: Type.Integer({ minimum: 0, maximum: 6 }), index: Count }),
+    query: closed(Width),
+    response: closed({ hashes: Hashes }),
+    errors: ['leaf_not_found'],
+  },
+  entries: {
+    api: 'machine',
+    method: 'GET',
+    path: '/transparency/entries',
+    summary: 'Leaves from `start` up to, not including, `end`, with the lists that large leaves name by hash',
+    access,
+    query: closed({ start: Count, end: Size }),
+    response: closed({
+      entries: Type.Array(Entry),
+      size: Size,
+      next: Nullable(
+        Type.Integer({
+          description: 'Where to go on; null if `end` or the end of the log is reached. An answer is cut at 4 MiB',
+        }),
+      ),
+    }),
+    errors: ['leaf_not_found'],
+  },
+  document: {
+    api: 'machine',
+    method: 'GET',
+    path: '/transparency/doc/:hash',
+    summary: 'A signed document that a leaf names; a wrapped key also needs machine.vault.secret.read',
+    access,
+    params: closed({ hash: DocHash }),
+    response: closed({ document: SignedDocument }),
+    errors: ['document_not_found'],
+  },
+  proof: {
+    api: 'machine',
+    method: 'GET',
+    path: '/transparency/proof/:index',
+    summary: 'Proof that a leaf is in the log of a size, with the checkpoint of that size',
+    access,
+    params: closed({ index: Count }),
+    query: closed({ size: Type.Optional(Size) }),
+    response: closed({ index: Count, size: Size, leafHash: Hash, hashes: Hashes, checkpoint: Checkpoint }),
+    errors: ['leaf_not_found'],
+  },
+  state: {
+    api: 'machine',
+    method: 'GET',
+    path: '/transparency/state',
+    summary: 'What is current under a name, or that there is nothing, proven; from `have` also that the log only grew',
+    access,
+    query: closed({ name: StateName, have: Type.Optional(Size) }),
+    response: TransparencyObject,
+    errors: ['leaf_not_found'],
+  },
+} as const satisfies Routes

@@ -1,0 +1,32 @@
+export { type CallOptions, type Client, type ClientOptions, createClient } from './client.ts'
+export { ApiError, TransportError } from './errors.ts'
+export {
+  type Codes,
+  connect,
+  type FirstPerson,
+  type LoginOptions,
+  login,
+  type Person,
+  type Server,
+  type SetUpOptions,
+  setUp,
+} from './people.ts'
+export {
+  type Accepted,
+  type AcceptOptions,
+  acceptInvite,
+  endorseInvite,
+  type InviteOptions,
+  makeUserInvite,
+  removeUser,
+  type UserInvite,
+} from './people-invites.ts'
+export {
+  changePassphrase,
+  type OwnSecrets,
+  type RecoverOptions,
+  type Rotation,
+  recover,
+  renewRecoveryCode,
+  rotateUserKey,
+} from './people-keys.ts'

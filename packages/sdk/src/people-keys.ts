@@ -1,0 +1,201 @@
+import {
+  type Dek,
+  type DeviceSecret,
+  deriveRecoveryCodeKey,
+  deriveUnlockKey,
+  formatDeviceSecret,
+  formatRecoveryCode,
+  type Identity,
+  makeDeviceSecret,
+  makeKeys,
+  makeRecoveryCode,
+  openKeys,
+  openPrivateBundle,
+  type PrivateKeyMaterial,
+  parseDeviceSecret,
+  parseRecoveryCode,
+  parseTrustAnchor,
+  resealPrivateBundle,
+  rotateKey,
+  sealPrivateBundle,
+} from '@strongroom/protocol'
+import {
+  type ProvenPassphrase,
+  provePassphrase,
+  type Registration,
+  recoveryTokenOf,
+  registerPassphrase,
+} from './passphrase.ts'
+import { type Codes, connect, ensureAnchor, mutable, onDevice, type Person, type Server } from './people.ts'
+
+// What a person does with their own keys: another passphrase, another recovery code, other keys, and the way back with the code.
+
+export interface OwnSecrets {
+  readonly passphrase: string
+  /** `SRD1-…` */
+  readonly deviceSecret: string
+}
+
+type SealedBundle<P extends 'unlock' | 'recovery'> = Parameters<typeof resealPrivateBundle<P, P>>[0]
+
+interface Opened {
+  readonly proven: ProvenPassphrase
+  readonly from: SealedBundle<'unlock'>
+  readonly deviceSecret: DeviceSecret
+}
+
+/** The sealed keys as they are now, with the key that opens them. */
+async function openOwn(person: Person, server: Server, own: OwnSecrets): Promise<Opened> {
+  const deviceSecret = parseDeviceSecret(own.deviceSecret)
+  const proven = await provePassphrase(person.client, {
+    email: person.email,
+    passphrase: own.passphrase,
+    deviceInstallationId: server.deviceInstallationId,
+  })
+  const { kid, bundleVersion, privateBundle } = await person.client.userKeys.get()
+  const place = { org: person.orgId, orgUserId: person.userId, kid, bundleVersion, phcParams: proven.kdf.phc }
+  return {
+    proven,
+    deviceSecret,
+    from: { key: deriveUnlockKey({ exportKey: proven.exportKey, deviceSecret }, place), place, text: privateBundle },
+  }
+}
+
+/** A new passphrase: the keys are sealed anew, every session ends, and the person goes on in a new one. */
+export async function changePassphrase(
+  person: Person,
+  server: Server,
+  own: OwnSecrets,
+  newPassphrase: string,
+): Promise<Person> {
+  const { proven, deviceSecret, from } = await openOwn(person, server, own)
+  const { registration } = await registerPassphrase(newPassphrase, (registrationRequest) =>
+    person.client.userKeys.register({ body: { registrationRequest } }),
+  )
+  const place = { ...from.place, bundleVersion: from.place.bundleVersion + 1, phcParams: registration.kdf.phc }
+  const privateBundle = await resealPrivateBundle(from, {
+    key: deriveUnlockKey({ exportKey: registration.exportKey, deviceSecret }, place),
+    place,
+  })
+  const { registrationRecord } = registration
+  const body = {
+    proof: proven.proof,
+    registrationRecord,
+    kdf: place.phcParams,
+    bundleVersion: place.bundleVersion,
+    privateBundle,
+    ...onDevice(server),
+  }
+  const { accessToken, expiresAt } = await person.client.userKeys.change({ body })
+  if (accessToken === null) throw new TypeError('a passphrase change was answered from memory, without the new session')
+  return {
+    ...person,
+    client: connect(server, { accessToken }),
+    accessToken,
+    expiresAt,
+    kdf: place.phcParams,
+    bundleVersion: place.bundleVersion,
+  }
+}
+
+/** A new recovery code; the one before stops working. */
+export async function renewRecoveryCode(person: Person, server: Server, own: OwnSecrets): Promise<string> {
+  const { proven, from } = await openOwn(person, server, own)
+  const code = makeRecoveryCode()
+  const place = { ...from.place, phcParams: '' as const }
+  const bundle = await resealPrivateBundle(from, { key: deriveRecoveryCodeKey(code, place), place })
+  await person.client.userKeys.setRecovery({
+    body: {
+      proof: proven.proof,
+      bundleVersion: place.bundleVersion,
+      recovery: { bundle, token: await recoveryTokenOf(code) },
+    },
+  })
+  return formatRecoveryCode(code)
+}
+
+export interface Rotation {
+  /** The vault keys of every live grant: the log refuses an incomplete batch. */
+  readonly held: readonly Dek[]
+  readonly keys?: PrivateKeyMaterial | undefined
+}
+
+/** New keys in place of the old ones, linked to them in the log. There is a new recovery code too. */
+export async function rotateUserKey(
+  person: Person,
+  server: Server,
+  own: OwnSecrets,
+  { held, keys }: Rotation,
+): Promise<Person & { readonly recoveryCode: string }> {
+  const { from, deviceSecret, proven } = await openOwn(person, server, own)
+  const material = keys ?? (await makeKeys())
+  const next: Identity = await openKeys(`user:${person.userId}`, material)
+  const { event, replacements } = await rotateKey({ org: person.orgId, at: Date.now(), held }, person.identity, next)
+  const place = { ...from.place, kid: next.kid, bundleVersion: from.place.bundleVersion + 1 }
+  const privateBundle = await sealPrivateBundle(
+    deriveUnlockKey({ exportKey: proven.exportKey, deviceSecret }, place),
+    place,
+    material,
+  )
+  const code = makeRecoveryCode()
+  const bundle = await sealPrivateBundle(deriveRecoveryCodeKey(code, place), { ...place, phcParams: '' }, material)
+  const recovery = { bundle, token: await recoveryTokenOf(code) }
+  await person.client.userKeys.rotate({
+    body: {
+      event: mutable(event),
+      replacements: replacements.map(mutable),
+      bundleVersion: place.bundleVersion,
+      privateBundle,
+      recovery,
+    },
+  })
+  return { ...person, identity: next, bundleVersion: place.bundleVersion, recoveryCode: formatRecoveryCode(code) }
+}
+
+export interface RecoverOptions extends Server {
+  readonly email: string
+  /** `SRR1-…` */
+  readonly recoveryCode: string
+  readonly newPassphrase: string
+  readonly trustAnchor?: string | undefined
+}
+
+/** The same keys under another passphrase, a new device secret and a new recovery code. */
+async function sealAnew(from: SealedBundle<'recovery'>, bundleVersion: number, registration: Registration) {
+  const copy = { ...from.place, bundleVersion }
+  const place = { ...copy, phcParams: registration.kdf.phc }
+  const deviceSecret = makeDeviceSecret()
+  const code = makeRecoveryCode()
+  const unlock = deriveUnlockKey({ exportKey: registration.exportKey, deviceSecret }, place)
+  const privateBundle = await resealPrivateBundle(from, { key: unlock, place })
+  const bundle = await resealPrivateBundle(from, { key: deriveRecoveryCodeKey(code, copy), place: copy })
+  const recovery = { bundle, token: await recoveryTokenOf(code) }
+  const { registrationRecord } = registration
+  return {
+    codes: { deviceSecret: formatDeviceSecret(deviceSecret), recoveryCode: formatRecoveryCode(code) },
+    sealed: { registrationRecord, kdf: place.phcParams, bundleVersion, privateBundle, recovery },
+  }
+}
+
+/** Back in with the recovery code alone: a new passphrase, a new device secret, a new code. The keys stay. */
+export async function recover(options: RecoverOptions): Promise<Person & { readonly codes: Codes }> {
+  const { email } = options
+  const code = parseRecoveryCode(options.recoveryCode)
+  const client = connect(options)
+  const token = await recoveryTokenOf(code)
+  const { answer, registration } = await registerPassphrase(options.newPassphrase, (registrationRequest) =>
+    client.userKeys.recoveryStart({ body: { email, token, registrationRequest } }),
+  )
+  const { orgId, userId, kid, trustAnchor, attemptId } = answer
+  if (options.trustAnchor !== undefined) ensureAnchor(trustAnchor, parseTrustAnchor(options.trustAnchor))
+  const place = { org: orgId, orgUserId: userId, kid, bundleVersion: answer.recoveryVersion, phcParams: '' as const }
+  const from = { key: deriveRecoveryCodeKey(code, place), place, text: answer.recoveryBundle }
+  const identity = await openPrivateBundle(from.key, place, from.text)
+  const { codes, sealed } = await sealAnew(from, answer.bundleVersion + 1, registration)
+  const { accessToken, expiresAt } = await client.userKeys.recoveryFinish({
+    body: { attemptId, ...sealed, ...onDevice(options) },
+  })
+  const { kdf, bundleVersion } = sealed
+  const person = { client: connect(options, { accessToken }), accessToken, expiresAt, orgId, userId, email, identity }
+  return { ...person, trustAnchor, kdf, bundleVersion, codes }
+}

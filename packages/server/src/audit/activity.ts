@@ -1,0 +1,77 @@
+import { sql } from 'kysely'
+import type { TxCtx } from '../context.ts'
+import type { Db } from '../db/database.ts'
+
+// The feed of vault changes that callers poll with `?after=<seq>`.
+
+export interface VaultActivity {
+  readonly vaultId: string
+  /** noun.verb, such as `item.create`. */
+  readonly action: string
+  /** The id of what changed; names stay out, since who sees the feed is decided later. */
+  readonly subject?: string
+}
+
+const LOCK = 8_420_013
+
+/**
+ * Adds to the feed, in the transaction of the change. Numbers are drawn under a lock of the organisation that is held until the
+ * commit: so they become visible in their order, and whoever polls behind a number never misses a smaller one that commits later.
+ */
+export async function recordActivity(ctx: TxCtx, { vaultId, action, subject = '' }: VaultActivity): Promise<void> {
+  const { db, principal, request } = ctx
+  await sql`select pg_advisory_xact_lock(${LOCK}::int, hashtext(${principal.orgId}))`.execute(db)
+  await db
+    .insertInto('vault_activity_event')
+    .values({
+      org_id: principal.orgId,
+      event_id: ctx.newId('act'),
+      vault_id: vaultId,
+      action,
+      actor: principal.id,
+      subject,
+      occurred_at: ctx.now(),
+      request_id: request.requestId,
+    })
+    .execute()
+}
+
+export interface ActivityRow {
+  readonly seq: number
+  readonly id: string
+  readonly vaultId: string
+  readonly action: string
+  readonly actor: string
+  readonly subject: string
+  readonly occurredAt: Date
+  readonly requestId: string
+}
+
+/** What happened in these vaults, from behind `after` on, oldest first. */
+export async function activityAfter(
+  db: Db,
+  orgId: string,
+  vaultIds: readonly string[],
+  after: number,
+  limit: number,
+): Promise<ActivityRow[]> {
+  if (vaultIds.length === 0) return []
+  return db
+    .selectFrom('vault_activity_event')
+    .select([
+      'seq',
+      'event_id as id',
+      'vault_id as vaultId',
+      'action',
+      'actor',
+      'subject',
+      'occurred_at as occurredAt',
+      'request_id as requestId',
+    ])
+    .where('org_id', '=', orgId)
+    .where('vault_id', 'in', vaultIds)
+    .where('seq', '>', after)
+    .orderBy('seq')
+    .limit(limit)
+    .execute()
+}

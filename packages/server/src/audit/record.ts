@@ -1,0 +1,130 @@
+import { canonicalText } from '@strongroom/protocol'
+import type { Insertable } from 'kysely'
+import type { Deps, Principal, RequestFacts, TxCtx } from '../context.ts'
+import { inOrg } from '../context.ts'
+import type { Db } from '../db/database.ts'
+import type { AuditEventTable } from '../db/schema.ts'
+import { ApiError } from '../errors.ts'
+
+// One row for every act, in the transaction of the act: no audit, no answer.
+
+export interface AuditEvent {
+  /** noun.verb, such as `agent.create`. */
+  readonly action: string
+  readonly targets?: readonly { readonly type: string; readonly id: string }[]
+  /** Public facts only: names and ids, never values, keys or tokens. What cannot be hashed (floats, odd keys) is a bug. */
+  readonly metadata?: Readonly<Record<string, unknown>>
+}
+
+interface Recording {
+  readonly orgId: string
+  readonly actor: { readonly type: string; readonly id: string }
+  readonly request: RequestFacts
+  readonly outcome: 'success' | 'refused'
+  readonly errorCode: string | null
+}
+
+type Maker = Pick<Deps, 'now' | 'newId' | 'log'>
+
+function rowOf({ now, newId }: Maker, recording: Recording, event: AuditEvent): Insertable<AuditEventTable> {
+  const { orgId, actor, request, outcome, errorCode } = recording
+  const { action, targets = [], metadata = {} } = event
+  return {
+    org_id: orgId,
+    event_id: newId('aud'),
+    action,
+    occurred_at: now(),
+    actor_type: actor.type,
+    actor_id: actor.id,
+    // In the form that is hashed: an event the chain cannot take is refused here, not left unsealed for ever.
+    targets: canonicalText(targets),
+    outcome,
+    error_code: errorCode,
+    request_id: request.requestId,
+    ip: request.ip,
+    user_agent: request.userAgent,
+    metadata: canonicalText(metadata),
+  }
+}
+
+function unavailable({ log }: Pick<Deps, 'log'>, cause: unknown): ApiError {
+  log.error({ event: 'audit_unavailable', code: (cause as { code?: string }).code })
+  return new ApiError('audit_unavailable', { headers: { 'retry-after': '5' } })
+}
+
+async function insert(deps: Maker, db: Db, recording: Recording, event: AuditEvent): Promise<void> {
+  const row = rowOf(deps, recording, event)
+  try {
+    await db.insertInto('audit_event').values(row).execute()
+  } catch (cause) {
+    throw unavailable(deps, cause)
+  }
+}
+
+const byCaller = ({ principal, request }: TxCtx): Recording => ({
+  orgId: principal.orgId,
+  actor: { type: principal.type, id: principal.id },
+  request,
+  outcome: 'success',
+  errorCode: null,
+})
+
+/** Records what the caller did, in the caller's transaction. */
+export const record = (ctx: TxCtx, event: AuditEvent): Promise<void> => insert(ctx, ctx.db, byCaller(ctx), event)
+
+/** Records what somebody did who is not a principal yet: set-up, login, an invitee. */
+export const recordFor = (
+  deps: Deps & { request: RequestFacts },
+  db: Db,
+  orgId: string,
+  actor: { type: string; id: string },
+  event: AuditEvent,
+): Promise<void> =>
+  insert(deps, db, { orgId, actor, request: deps.request, outcome: 'success', errorCode: null }, event)
+
+/** A refusal is recorded on its own: its transaction is gone. If even that fails, the refusal stands. */
+export async function recordRefusal(
+  deps: Deps,
+  principal: Principal,
+  request: RequestFacts,
+  errorCode: string,
+): Promise<void> {
+  const { orgId, type, id } = principal
+  const recording: Recording = { orgId, actor: { type, id }, request, outcome: 'refused', errorCode }
+  await inOrg(deps, orgId, (db) => insert(deps, db, recording, { action: request.routeName })).catch(() => undefined)
+}
+
+const beginAudited = (ctx: TxCtx, event: AuditEvent) =>
+  ctx.db.with('audited', (db) =>
+    db
+      .insertInto('audit_event')
+      .values(rowOf(ctx, byCaller(ctx), event))
+      .returning('event_id'),
+  )
+
+/** A query that carries its audit row: what is selected from it and the row are one statement. */
+export type AuditedQuery = ReturnType<typeof beginAudited>
+
+/** No privilege, no room, read-only: the causes that are the audit log's own. */
+const AUDIT_CAUSES = /^(?:42501|25006|53[0-9A-Z]{3})$/
+
+/**
+ * Reads something secret-bearing. The audit row rides in the same statement, so one cannot be had without the other, and
+ * `transact` commits both before the answer leaves:
+ *
+ *     const [field] = await readAudited(ctx, { action: 'field.read', targets }, (db) => db.selectFrom('field').select(…))
+ *
+ * If nothing is found and the service refuses, the row is rolled back with the transaction and the refusal is recorded.
+ */
+export async function readAudited<Row>(
+  ctx: TxCtx,
+  event: AuditEvent,
+  select: (query: AuditedQuery) => { execute(): Promise<Row[]> },
+): Promise<Row[]> {
+  try {
+    return await select(beginAudited(ctx, event)).execute()
+  } catch (cause) {
+    if (AUDIT_CAUSES.test((cause as { code?: string }).code ?? '')) throw unavailable(ctx, cause)
+    throw cause
+  }
+}

@@ -1,0 +1,19 @@
+import { startSealer } from './audit/seal.ts'
+import type { Deps } from './context.ts'
+import type { Database } from './db/database.ts'
+import { startSpanExport } from './telemetry/otlp.ts'
+import { startRequestFlush, startRetention } from './telemetry/requests.ts'
+
+/** Everything this process does besides answering. The returned function ends it all, after a last turn of each. */
+export function startBackground(deps: Deps, worker: Database): () => Promise<void> {
+  const running = [
+    startSealer(deps, worker),
+    startRequestFlush(deps, worker),
+    startRetention(deps, worker),
+    startSpanExport(deps),
+  ]
+  return async () => {
+    await Promise.all(running.map(({ stop }) => stop()))
+    deps.telemetry.stop()
+  }
+}

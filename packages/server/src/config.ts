@@ -1,0 +1,96 @@
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import { StartError } from './errors.ts'
+
+/** Everything the operator can set. This file is the only reader of the environment. */
+export interface Config {
+  readonly host: string
+  readonly port: number
+  readonly dataDirectory: string
+  /** Absent: the embedded PostgreSQL in the data directory. */
+  readonly databaseUrl: string | undefined
+  /** The owner of the tables, for migrations; by default the same as `databaseUrl`. */
+  readonly migrationUrl: string | undefined
+  readonly rootKey: string | undefined
+  readonly rootKeyFile: string | undefined
+  /** Host names this server answers for, besides loopback ones. */
+  readonly hosts: readonly string[]
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
+  readonly metricsToken: string | undefined
+  /** An OpenTelemetry collector; absent: no spans are made. */
+  readonly otlpEndpoint: string | undefined
+  readonly otlpHeaders: Readonly<Record<string, string>>
+  readonly poolSize: number
+}
+
+const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
+
+function port(text: string): number {
+  const value = Number(text)
+  if (!/^[0-9]{1,5}$/.test(text) || value < 1 || value > 65_535)
+    throw new StartError(
+      'config_invalid',
+      `the port ${JSON.stringify(text)} is not a number from 1 to 65535`,
+      'set --port or STRONGROOM_PORT',
+    )
+  return value
+}
+
+function option(args: readonly string[], name: string): string | undefined {
+  const at = args.indexOf(`--${name}`)
+  if (at < 0) return undefined
+  const value = args[at + 1]
+  if (value === undefined || value.startsWith('--'))
+    throw new StartError('config_invalid', `--${name} needs a value`, `write --${name} VALUE`)
+  return value
+}
+
+/** `name=value,name=value`, as OpenTelemetry writes headers. */
+const pairs = (text: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    text
+      .split(',')
+      .map((pair) => pair.trim())
+      .filter((pair) => pair.includes('='))
+      .map((pair) => [
+        pair.slice(0, pair.indexOf('=')).trim(),
+        decodeURIComponent(pair.slice(pair.indexOf('=') + 1).trim()),
+      ]),
+  )
+
+const defaultDataDirectory = (env: NodeJS.ProcessEnv): string => {
+  if (process.getuid?.() === 0) return '/var/lib/strongroom'
+  return join(env.XDG_DATA_HOME ?? join(homedir(), '.local', 'share'), 'strongroom')
+}
+
+export function readConfig(
+  env: NodeJS.ProcessEnv = process.env,
+  args: readonly string[] = process.argv.slice(2),
+): Config {
+  const level = env.STRONGROOM_LOG_LEVEL ?? 'info'
+  const logLevel = LOG_LEVELS.find((known) => known === level)
+  if (!logLevel)
+    throw new StartError(
+      'config_invalid',
+      `the log level ${JSON.stringify(level)} is unknown`,
+      `use one of ${LOG_LEVELS.join(', ')}`,
+    )
+  return {
+    host: option(args, 'host') ?? env.STRONGROOM_HOST ?? '127.0.0.1',
+    port: port(option(args, 'port') ?? env.STRONGROOM_PORT ?? '8420'),
+    dataDirectory: option(args, 'data') ?? env.STRONGROOM_DATA ?? defaultDataDirectory(env),
+    databaseUrl: env.DATABASE_URL,
+    migrationUrl: env.STRONGROOM_MIGRATION_URL,
+    rootKey: env.STRONGROOM_ROOT_KEY,
+    rootKeyFile: env.STRONGROOM_ROOT_KEY_FILE,
+    hosts: (env.STRONGROOM_HOSTS ?? '')
+      .split(',')
+      .map((host) => host.trim().toLowerCase())
+      .filter((host) => host !== ''),
+    logLevel,
+    metricsToken: env.STRONGROOM_METRICS_TOKEN,
+    otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+    otlpHeaders: pairs(env.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
+    poolSize: Number(env.STRONGROOM_POOL_SIZE ?? '10'),
+  }
+}

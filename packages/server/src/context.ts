@@ -1,0 +1,124 @@
+import type { OrgRole, TenantRole } from '@strongroom/contract'
+import { sql } from 'kysely'
+import type { Logger } from 'pino'
+import type { Config } from './config.ts'
+import type { Database, Db } from './db/database.ts'
+import { ApiError } from './errors.ts'
+import { finishIdempotent, type IdempotentRequest, startIdempotent } from './http/idempotency.ts'
+import type { RootKey } from './secrets/root-key.ts'
+import type { Pepper } from './secrets/server-secrets.ts'
+import type { Telemetry } from './telemetry/telemetry.ts'
+
+/** What every part of the server is given; built once. */
+export interface Deps {
+  readonly config: Config
+  readonly database: Database
+  readonly rootKey: RootKey
+  readonly pepper: Pepper
+  readonly log: Logger
+  readonly telemetry: Telemetry
+  now(): Date
+  newId(prefix: string): string
+}
+
+export interface Principal {
+  readonly type: 'agent' | 'user' | 'operator'
+  /** `agent:<agentId>`, `user:<orgUserId>` or `operator:<keyId>`. */
+  readonly id: string
+  readonly name: string
+  readonly orgId: string
+  readonly tenantId: string | null
+  readonly agentId: string | null
+  readonly userId: string | null
+  readonly authMethod: 'api_key' | 'access_token'
+  readonly keyId: string | null
+  readonly sessionId: string | null
+  readonly accessKey: string | null
+  readonly permissions: readonly string[]
+  readonly orgRoles: readonly OrgRole[]
+  readonly tenantRoles: readonly { readonly tenantId: string; readonly role: TenantRole }[]
+  readonly globalAdmin: boolean
+}
+
+/** What is known of the request besides its input; allow-listed, since it reaches audit rows and logs. */
+export interface RequestFacts {
+  readonly requestId: string
+  readonly ip: string
+  readonly userAgent: string
+  readonly routeName: string
+}
+
+/** One request of a known principal. `db` is there only inside `transact`. */
+export interface Ctx extends Deps {
+  readonly principal: Principal
+  readonly request: RequestFacts
+  readonly idempotent: IdempotentRequest | undefined
+}
+
+export interface TxCtx extends Ctx {
+  readonly db: Db
+}
+
+const isInside = (ctx: Ctx | TxCtx): ctx is TxCtx => 'db' in ctx
+
+/**
+ * Runs `work` in one transaction that sees only the caller's organisation. What it returns is the answer, and is stored with
+ * the idempotency key of the request in the same transaction. Called inside a transaction it takes part in that one: nobody
+ * ever waits for a second connection while holding the first.
+ */
+export async function transact<T>(ctx: Ctx | TxCtx, work: (ctx: TxCtx) => Promise<T>): Promise<T> {
+  if (isInside(ctx)) return work(ctx)
+  return inOrg(ctx, ctx.principal.orgId, async (db) => {
+    const inner: TxCtx = { ...ctx, db }
+    const replay = ctx.idempotent && (await startIdempotent(inner, ctx.idempotent))
+    if (replay) return replay.body as T
+    const result = await work(inner)
+    if (ctx.idempotent) await finishIdempotent(inner, ctx.idempotent, result)
+    return result
+  })
+}
+
+/** A transaction for an organisation without a principal: set-up, login, the operator's and the worker's own work. */
+export async function inOrg<T>(deps: Pick<Deps, 'database'>, orgId: string, work: (db: Db) => Promise<T>): Promise<T> {
+  return translating(() =>
+    deps.database.kysely.transaction().execute(async (db) => {
+      await sql`select set_config('app.org', ${orgId}, true)`.execute(db)
+      return work(db)
+    }),
+  )
+}
+
+/** A transaction that belongs to no organisation: it sees none of their rows. */
+export const outsideOrgs = <T>(deps: Pick<Deps, 'database'>, work: (db: Db) => Promise<T>): Promise<T> =>
+  translating(() => deps.database.kysely.transaction().execute(work))
+
+const RETRYABLE = new Set(['40001', '40P01', '55P03'])
+const UNREACHABLE = new Set([
+  '08000',
+  '08003',
+  '08006',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ENOENT',
+])
+
+/** What the database says about itself, in the API's words. */
+async function translating<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (error) {
+    const code = (error as { code?: string }).code ?? ''
+    if (RETRYABLE.has(code)) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } })
+    if (
+      UNREACHABLE.has(code) ||
+      /timeout exceeded when trying to connect|Connection terminated/.test((error as Error).message)
+    ) {
+      throw new ApiError('not_ready', { headers: { 'retry-after': '2' } })
+    }
+    throw error
+  }
+}

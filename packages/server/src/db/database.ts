@@ -1,0 +1,75 @@
+import { Kysely, PostgresDialect, type Transaction } from 'kysely'
+import pg from 'pg'
+import type { Tables } from './schema.ts'
+
+// The database as the rest of the server sees it: one pool, one dialect, time-outs on every connection.
+
+/** A connection inside a transaction. Stores take it first and never begin one themselves. */
+export type Db = Transaction<Tables>
+
+export interface DatabaseLogin {
+  readonly connection: pg.PoolConfig
+  readonly poolSize: number
+}
+
+const SETTINGS: Readonly<Record<string, string>> = {
+  search_path: 'strongroom',
+  statement_timeout: '5000',
+  lock_timeout: '2000',
+  idle_in_transaction_session_timeout: '10000',
+  // A generic plan for a query with LIMIT $n costs several times a fresh one.
+  plan_cache_mode: 'force_custom_plan',
+  timezone: 'UTC',
+  application_name: 'strongroom',
+}
+
+const INT8 = 20
+const INT8_ARRAY = 1016
+const types = new pg.TypeOverrides()
+// Counters and log sizes stay far below 2^53; money is never stored in int8.
+types.setTypeParser(INT8, Number)
+types.setTypeParser(INT8_ARRAY, (text: string) =>
+  text
+    .slice(1, -1)
+    .split(',')
+    .filter((part) => part !== '')
+    .map(Number),
+)
+
+export const connectionOptions = (
+  connection: pg.PoolConfig,
+  settings: Readonly<Record<string, string>> = {},
+): pg.PoolConfig => ({
+  ...connection,
+  types,
+  options: [
+    connection.options ?? '',
+    ...Object.entries({ ...SETTINGS, ...settings }).map(([name, value]) => `-c ${name}=${value}`),
+  ]
+    .join(' ')
+    .trim(),
+})
+
+export interface Database {
+  readonly pool: pg.Pool
+  readonly kysely: Kysely<Tables>
+  close(): Promise<void>
+}
+
+export function openDatabase({ connection, poolSize }: DatabaseLogin, onError: (error: Error) => void): Database {
+  const pool = new pg.Pool({
+    ...connectionOptions(connection),
+    max: poolSize,
+    connectionTimeoutMillis: 5000,
+    idleTimeoutMillis: 30_000,
+  })
+  // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+  pool.on('error', onError)
+  const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const close = async (): Promise<void> => {
+    await kysely.destroy()
+    // Kysely ends the pool only if it has used it.
+    if (!pool.ending) await pool.end()
+  }
+  return { pool, kysely, close }
+}

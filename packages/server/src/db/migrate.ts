@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import pg from 'pg'
+import { StartError } from '../errors.ts'
+
+// Plain SQL, forward only, each file in one transaction, all under one lock, so that several processes may start at once.
+
+const DIRECTORY = new URL('../../migrations/', import.meta.url)
+const LOCK = 8_420_001
+
+export interface Migration {
+  readonly name: string
+  readonly sql: string
+  readonly digest: string
+}
+
+export const migrations = (): readonly Migration[] =>
+  readdirSync(DIRECTORY)
+    .filter((name) => /^[0-9]{4}_[a-z0-9_]+\.sql$/.test(name))
+    .sort()
+    .map((name) => {
+      const sql = readFileSync(new URL(name, DIRECTORY), 'utf8')
+      return { name, sql, digest: createHash('sha256').update(sql).digest('hex') }
+    })
+
+export interface MigrateOptions {
+  readonly connection: pg.ClientConfig
+  readonly progress?: (step: string) => void
+}
+
+/** Brings the database to this code's version. Refuses one that is newer, or whose history is not ours. */
+export async function migrate({ connection, progress = () => undefined }: MigrateOptions): Promise<void> {
+  const client = new pg.Client({ ...connection, options: '-c search_path=strongroom -c lock_timeout=60000' })
+  await client.connect()
+  try {
+    await client.query('select pg_advisory_lock($1)', [LOCK])
+    await client.query('create schema if not exists strongroom')
+    await client.query(
+      'create table if not exists strongroom.migration (name text primary key, digest text not null, applied_at timestamptz not null default now())',
+    )
+    const { rows } = await client.query<{ name: string; digest: string }>(
+      'select name, digest from strongroom.migration order by name',
+    )
+    const pending = compare(migrations(), rows)
+    for (const migration of pending) {
+      progress(`migrating the database: ${migration.name}`)
+      await apply(client, migration)
+    }
+  } finally {
+    // Ending the connection frees the lock.
+    await client.end()
+  }
+}
+
+/** The migrations still to be applied. */
+export function compare(
+  known: readonly Migration[],
+  applied: readonly { name: string; digest: string }[],
+): readonly Migration[] {
+  for (const [i, { name, digest }] of applied.entries()) {
+    const ours = known[i]
+    if (!ours)
+      throw new StartError(
+        'database_newer',
+        `the database has the migration ${name}, which this version does not know`,
+        'start the newer Strongroom it belongs to; a downgrade needs a restore',
+      )
+    if (ours.name !== name || ours.digest !== digest)
+      throw new StartError(
+        'database_foreign',
+        `the migration ${name} in the database is not the one of this version`,
+        'use the database with the version that made it, or restore a backup',
+      )
+  }
+  return known.slice(applied.length)
+}
+
+async function apply(client: pg.Client, { name, sql, digest }: Migration): Promise<void> {
+  await client.query('begin')
+  try {
+    await client.query(sql)
+    await client.query('insert into strongroom.migration (name, digest) values ($1, $2)', [name, digest])
+    await client.query('commit')
+  } catch (cause) {
+    await client.query('rollback')
+    throw new StartError(
+      'migration_failed',
+      `the migration ${name} failed: ${(cause as Error).message}`,
+      'nothing of it was applied; report this with the PostgreSQL version',
+    )
+  }
+}

@@ -1,0 +1,353 @@
+import type { Generated, GeneratedAlways } from 'kysely'
+
+// Written from the migrated database by scripts/write-schema.ts. Do not edit.
+
+/** What jsonb holds; stores say which shape it has. */
+export type Json = unknown
+
+export interface AgentTable {
+  org_id: string
+  agent_id: string
+  tenant_id: string
+  name: string
+  description: Generated<string>
+  status: string
+  permissions: string[]
+  vault_id: string | null
+  vault_item_id: string | null
+  created_by: string
+  created_at: Date
+  archived_at: Date | null
+}
+
+export interface ApiKeyTable {
+  org_id: string
+  key_id: string
+  access_key: string
+  secret_hmac: Buffer
+  agent_id: string | null
+  user_id: string | null
+  global_admin: Generated<boolean>
+  permissions: Generated<string[]>
+  status: string
+  created_at: Date
+  ended_at: Date | null
+}
+
+export interface AuditEventTable {
+  org_id: string
+  event_id: string
+  seq: GeneratedAlways<number>
+  action: string
+  occurred_at: Date
+  actor_type: string
+  actor_id: string
+  targets: Generated<Json>
+  outcome: string
+  error_code: string | null
+  request_id: string
+  ip: Generated<string>
+  user_agent: Generated<string>
+  metadata: Generated<Json>
+}
+
+export interface AuditHeadTable {
+  org_id: string
+  position: number
+  hash: Buffer
+}
+
+export interface AuditSealTable {
+  org_id: string
+  position: number
+  event_id: string
+  prev_hash: Buffer
+  hash: Buffer
+  sealed_at: Date
+}
+
+export interface AuditUnsealedTable {
+  org_id: string
+  seq: number
+  event_id: string
+  queued_at: Generated<Date>
+}
+
+export interface FeedbackTable {
+  org_id: string
+  feedback_id: string
+  agent_id: string
+  category: string
+  summary: string
+  details: string
+  route: string | null
+  request_id: string | null
+  digest: Buffer
+  created_at: Date
+}
+
+export interface GroupMemberTable {
+  org_id: string
+  group_id: string
+  user_id: string | null
+  agent_id: string | null
+}
+
+export interface IdempotencyTable {
+  org_id: string
+  principal: string
+  key_hash: Buffer
+  request_hash: Buffer
+  status: number | null
+  body: Json | null
+  created_at: Date
+}
+
+export interface InviteTable {
+  org_id: string
+  invite_id: string
+  doc_hash: string
+  envelope: Json
+  email: string
+  user_id: string
+  status: string
+  acceptance: Json | null
+  created_by: string
+  created_at: Date
+  expires_at: Date
+}
+
+export interface LogCheckpointTable {
+  org_id: string
+  size: number
+  note: string
+  created_at: Date
+  leaf_index: number
+}
+
+export interface LogDocumentTable {
+  org_id: string
+  doc_hash: string
+  kind: string
+  envelope: Json
+}
+
+export interface LogLeafTable {
+  org_id: string
+  leaf_index: number
+  leaf: Buffer
+  updates: Buffer | null
+  documents: Buffer | null
+  size: number
+}
+
+export interface LogNodeTable {
+  org_id: string
+  level: number
+  node_index: number
+  hash: Buffer
+}
+
+export interface LogStateTable {
+  org_id: string
+  size: number
+  frontier: Generated<string[]>
+  map_root: string
+  note: Generated<string>
+  origin: string
+  vkey: string
+  last_at: Generated<number>
+}
+
+export interface LoginAttemptTable {
+  attempt_id: string
+  purpose: string
+  state: Json
+  created_at: Date
+  expires_at: Date
+}
+
+export interface LoginThrottleTable {
+  subject: Buffer
+  tokens: number
+  at: Date
+}
+
+export interface MapNodeTable {
+  org_id: string
+  path: string
+  hash: Buffer
+  leaf_key: Buffer | null
+  leaf_value: Buffer | null
+}
+
+export interface MapStateTable {
+  org_id: string
+  name: string
+  state: Json
+  principal: string | null
+  kid: string | null
+  vault_id: string | null
+  is_live: Generated<boolean>
+}
+
+export interface MetricMinuteTable {
+  org_id: string
+  principal: string
+  route: string
+  minute: Date
+  requests: number
+  errors: number
+  buckets: number[]
+}
+
+export interface OrgTable {
+  org_id: string
+  name: string
+  genesis_hash: string
+  log_origin: string
+  created_at: Date
+}
+
+export interface OrgUserTable {
+  org_id: string
+  user_id: string
+  email: string
+  name: string
+  status: string
+  org_roles: Generated<string[]>
+  tenant_id: string
+  created_at: Date
+}
+
+export interface RequestEventTable {
+  org_id: string
+  event_id: string
+  occurred_at: Date
+  request_id: string
+  trace_id: string | null
+  method: string
+  route: string
+  status: number
+  error_code: string | null
+  duration_ms: number
+  bytes_in: number
+  bytes_out: number
+  principal: string
+  access_key: string | null
+  tenant_id: string | null
+  ip: string
+  user_agent: string
+}
+
+export interface SecurityGroupTable {
+  org_id: string
+  group_id: string
+  tenant_id: string
+  name: string
+  created_at: Date
+}
+
+export interface ServerSecretTable {
+  name: string
+  sealed: Buffer
+  created_at: Date
+}
+
+export interface SessionTable {
+  org_id: string
+  session_id: string
+  token_hash: Buffer
+  user_id: string
+  device_installation_id: string | null
+  user_agent: Generated<string>
+  created_at: Date
+  last_used_at: Date
+  expires_at: Date
+  revoked_at: Date | null
+}
+
+export interface SetupTokenTable {
+  singleton: Generated<boolean>
+  token_hash: Buffer
+  created_at: Date
+  used_at: Date | null
+}
+
+export interface TenantTable {
+  org_id: string
+  tenant_id: string
+  parent_id: string | null
+  name: string
+  status: string
+  created_at: Date
+}
+
+export interface TenantRoleTable {
+  org_id: string
+  tenant_id: string
+  role: string
+  user_id: string | null
+  agent_id: string | null
+  group_id: string | null
+}
+
+export interface UserSecretTable {
+  org_id: string
+  user_id: string
+  opaque_record: string
+  kid: string
+  bundle_version: number
+  kdf: string
+  private_bundle: string
+  recovery_bundle: string | null
+  updated_at: Date
+  recovery_version: number | null
+  recovery_token_hash: Buffer | null
+}
+
+export interface VaultActivityEventTable {
+  org_id: string
+  seq: GeneratedAlways<number>
+  event_id: string
+  vault_id: string
+  action: string
+  actor: string
+  subject: Generated<string>
+  occurred_at: Date
+  request_id: string
+}
+
+export interface Tables {
+  agent: AgentTable
+  api_key: ApiKeyTable
+  audit_event: AuditEventTable
+  audit_head: AuditHeadTable
+  audit_seal: AuditSealTable
+  audit_unsealed: AuditUnsealedTable
+  feedback: FeedbackTable
+  group_member: GroupMemberTable
+  idempotency: IdempotencyTable
+  invite: InviteTable
+  log_checkpoint: LogCheckpointTable
+  log_document: LogDocumentTable
+  log_leaf: LogLeafTable
+  log_node: LogNodeTable
+  log_state: LogStateTable
+  login_attempt: LoginAttemptTable
+  login_throttle: LoginThrottleTable
+  map_node: MapNodeTable
+  map_state: MapStateTable
+  metric_minute: MetricMinuteTable
+  org: OrgTable
+  org_user: OrgUserTable
+  request_event: RequestEventTable
+  security_group: SecurityGroupTable
+  server_secret: ServerSecretTable
+  session: SessionTable
+  setup_token: SetupTokenTable
+  tenant: TenantTable
+  tenant_role: TenantRoleTable
+  user_secret: UserSecretTable
+  vault_activity_event: VaultActivityEventTable
+}

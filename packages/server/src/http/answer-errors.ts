@@ -1,0 +1,61 @@
+import { ERRORS, type ErrorCode } from '@strongroom/contract'
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
+import { ApiError } from '../errors.ts'
+
+/** Fastify's own refusals, in the API's words. */
+const FROM_FASTIFY: Readonly<Record<string, ErrorCode>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: 'payload_too_large',
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'unsupported_media_type',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'bad_request',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'invalid_json',
+  FST_ERR_MAX_PARAM_LENGTH: 'route_not_found',
+  FST_ERR_BAD_URL: 'route_not_found',
+  FST_ERR_ASYNC_CONSTRAINT: 'route_not_found',
+}
+
+export function errorBody(
+  code: ErrorCode,
+  requestId: string,
+  options: { message?: string; details?: unknown } = {},
+): object {
+  const { message, hint } = ERRORS[code]
+  return {
+    error: {
+      code,
+      message: options.message ?? message,
+      requestId,
+      ...(options.details !== undefined && { details: options.details }),
+      hint,
+      docs: `/docs/errors#${code}`,
+    },
+  }
+}
+
+/** The code an error is answered with. */
+export const codeOf = (error: unknown): ErrorCode =>
+  error instanceof ApiError ? error.code : (FROM_FASTIFY[(error as { code?: string }).code ?? ''] ?? 'internal_error')
+
+/** Anything thrown becomes the one error body. What is not an `ApiError` is a bug: logged with its cause, answered without it. */
+export function answerErrors(log: Logger) {
+  return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+    request.errorCode = codeOf(error)
+    if (error instanceof ApiError) {
+      return reply
+        .code(error.status)
+        .headers(error.headers ?? {})
+        .send(errorBody(error.code, request.id, { message: error.message, details: error.details }))
+    }
+    const known = FROM_FASTIFY[error.code]
+    if (known) return reply.code(ERRORS[known].status).send(errorBody(known, request.id))
+    // The message of a foreign error could quote input; the log keeps only the frames of a stack.
+    log.error({
+      event: 'internal_error',
+      requestId: request.id,
+      name: error.name,
+      code: error.code,
+      stack: error.stack,
+    })
+    return reply.code(500).send(errorBody('internal_error', request.id))
+  }
+}

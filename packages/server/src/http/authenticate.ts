@@ -1,0 +1,148 @@
+import { type OrgRole, permissionsOfUser, type TenantRole } from '@strongroom/contract'
+import type { Deps, Principal } from '../context.ts'
+import { ApiError } from '../errors.ts'
+import { hashToken, isAccessToken, parseApiKey, secretMatches } from '../secrets/credentials.ts'
+
+// Who asks. One round trip per request and no cache of positive answers: a revocation holds from the next request on, in
+// every process.
+
+export interface CredentialHeaders {
+  readonly apiKey: string | undefined
+  readonly authorization: string | undefined
+  readonly deviceInstallationId: string | undefined
+}
+
+interface KeyRow {
+  readonly orgId: string
+  readonly keyId: string
+  readonly secretHmac: string
+  readonly globalAdmin: boolean
+  readonly keyStatus: string
+  readonly agent: { agentId: string; tenantId: string; name: string; status: string; permissions: string[] } | null
+  readonly user: UserRow | null
+  readonly permissions: string[]
+  readonly roles: { tenantId: string; role: TenantRole }[]
+}
+
+interface UserRow {
+  readonly userId: string
+  readonly tenantId: string
+  readonly name: string
+  readonly status: string
+  readonly orgRoles: OrgRole[]
+}
+
+interface SessionRow {
+  readonly orgId: string
+  readonly sessionId: string
+  readonly deviceInstallationId: string | null
+  readonly live: boolean
+  readonly user: UserRow
+  readonly roles: { tenantId: string; role: TenantRole }[]
+}
+
+export async function authenticate(deps: Deps, headers: CredentialHeaders): Promise<Principal> {
+  const { apiKey, authorization } = headers
+  if (apiKey !== undefined && authorization !== undefined) throw new ApiError('unauthorized')
+  if (apiKey !== undefined) return authenticateKey(deps, apiKey)
+  if (authorization !== undefined) return authenticateToken(deps, authorization, headers.deviceInstallationId)
+  throw new ApiError('missing_machine_auth')
+}
+
+const NOBODY = { agentId: null, userId: null, keyId: null, sessionId: null, accessKey: null } as const
+
+async function authenticateKey(deps: Deps, text: string): Promise<Principal> {
+  const key = parseApiKey(text)
+  if (!key) throw new ApiError('invalid_api_key')
+  const row = await ask<KeyRow>(deps, 'authenticate_key', 'select authenticate_key($1) as row', [key.accessKey])
+  const genuine = secretMatches(deps.pepper, key.secret, row?.secretHmac)
+  if (!row || !genuine || row.keyStatus !== 'active') throw new ApiError('invalid_api_key')
+  const { orgId, keyId, agent, user, globalAdmin } = row
+  const common = {
+    ...NOBODY,
+    orgId,
+    keyId,
+    accessKey: key.accessKey,
+    authMethod: 'api_key',
+    tenantRoles: row.roles,
+    globalAdmin,
+  } as const
+  if (agent) {
+    if (agent.status !== 'active') throw new ApiError('invalid_api_key')
+    return {
+      ...common,
+      type: 'agent',
+      id: `agent:${agent.agentId}`,
+      name: agent.name,
+      tenantId: agent.tenantId,
+      agentId: agent.agentId,
+      permissions: agent.permissions,
+      orgRoles: [],
+    }
+  }
+  if (user) {
+    if (user.status !== 'active') throw new ApiError('invalid_api_key')
+    return {
+      ...common,
+      type: 'user',
+      id: `user:${user.userId}`,
+      name: user.name,
+      tenantId: user.tenantId,
+      userId: user.userId,
+      permissions: row.permissions,
+      orgRoles: user.orgRoles,
+    }
+  }
+  return {
+    ...common,
+    type: 'operator',
+    id: `operator:${keyId}`,
+    name: 'operator',
+    tenantId: null,
+    permissions: ['machine.all'],
+    orgRoles: [],
+  }
+}
+
+async function authenticateToken(deps: Deps, authorization: string, device: string | undefined): Promise<Principal> {
+  const [scheme, token, ...rest] = authorization.split(' ')
+  if (scheme !== 'Bearer' || token === undefined || rest.length > 0 || !isAccessToken(token))
+    throw new ApiError('unauthorized')
+  const row = await ask<SessionRow>(deps, 'authenticate_session', 'select authenticate_session($1, $2) as row', [
+    hashToken(token),
+    deps.now(),
+  ])
+  if (!row?.live || row.user.status !== 'active') throw new ApiError('unauthorized')
+  if (row.deviceInstallationId !== null && row.deviceInstallationId !== device) throw new ApiError('unauthorized')
+  const { orgId, sessionId, user, roles } = row
+  const permissions = permissionsOfUser(
+    user.orgRoles,
+    roles.map(({ role }) => role),
+  )
+  return {
+    ...NOBODY,
+    type: 'user',
+    id: `user:${user.userId}`,
+    name: user.name,
+    orgId,
+    sessionId,
+    userId: user.userId,
+    tenantId: user.tenantId,
+    authMethod: 'access_token',
+    permissions,
+    orgRoles: user.orgRoles,
+    tenantRoles: roles,
+    globalAdmin: false,
+  }
+}
+
+/** A named statement: PostgreSQL parses it once per connection, and this one runs on every request. */
+async function ask<T>(deps: Deps, name: string, text: string, values: unknown[]): Promise<T | null> {
+  try {
+    const { rows } = await deps.database.pool.query<{ row: T | null }>({ name, text, values })
+    return rows[0]?.row ?? null
+  } catch (cause) {
+    deps.log.error({ event: 'authentication_unavailable', code: (cause as { code?: string }).code })
+    throw new ApiError('not_ready', { headers: { 'retry-after': '2' } })
+  }
+}

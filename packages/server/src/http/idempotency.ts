@@ -1,0 +1,72 @@
+import { createHash } from 'node:crypto'
+import type { TxCtx } from '../context.ts'
+import { ApiError } from '../errors.ts'
+
+// `Idempotency-Key`: the same key and request give the same effect once. The row is written in the transaction of the effect,
+// so that a crash leaves both or neither.
+
+export interface IdempotentRequest {
+  readonly keyHash: Buffer
+  readonly requestHash: Buffer
+  readonly status: number
+  /** Members of the answer that are shown once. */
+  readonly onceOnly: readonly string[]
+}
+
+const KEY = /^[\x21-\x7e]{1,255}$/
+
+export function readIdempotencyKey(
+  header: string | undefined,
+  request: { method: string; url: string; body: unknown },
+  route: { status: number; onceOnly: readonly string[] },
+): IdempotentRequest | undefined {
+  if (header === undefined) return undefined
+  if (!KEY.test(header)) throw new ApiError('validation_failed', { details: { header: 'Idempotency-Key' } })
+  const hash = (text: string): Buffer => createHash('sha256').update(text).digest()
+  return {
+    keyHash: hash(header),
+    requestHash: hash(`${request.method} ${request.url}\n${JSON.stringify(request.body ?? null)}`),
+    ...route,
+  }
+}
+
+/** Claims the key, or gives the stored answer. A concurrent twin waits here for the first, at most as long as lock_timeout. */
+export async function startIdempotent(ctx: TxCtx, request: IdempotentRequest): Promise<{ body: unknown } | undefined> {
+  const { principal, db } = ctx
+  const place = { org_id: principal.orgId, principal: principal.id, key_hash: request.keyHash }
+  const claimed = await db
+    .insertInto('idempotency')
+    .values({ ...place, request_hash: request.requestHash, created_at: ctx.now() })
+    .onConflict((conflict) => conflict.doNothing())
+    .executeTakeFirst()
+    .catch((error: { code?: string }) => {
+      if (error.code === '55P03') throw new ApiError('idempotency_in_progress', { headers: { 'retry-after': '1' } })
+      throw error
+    })
+  if (claimed.numInsertedOrUpdatedRows === 1n) return undefined
+  const stored = await db
+    .selectFrom('idempotency')
+    .select(['request_hash', 'status', 'body'])
+    .where('org_id', '=', place.org_id)
+    .where('principal', '=', place.principal)
+    .where('key_hash', '=', place.key_hash)
+    .executeTakeFirstOrThrow()
+  if (!stored.request_hash.equals(request.requestHash)) throw new ApiError('idempotency_key_reused')
+  return { body: stored.body }
+}
+
+export async function finishIdempotent(ctx: TxCtx, request: IdempotentRequest, result: unknown): Promise<void> {
+  await ctx.db
+    .updateTable('idempotency')
+    .set({ status: request.status, body: JSON.stringify(redact(result, request.onceOnly)) })
+    .where('org_id', '=', ctx.principal.orgId)
+    .where('principal', '=', ctx.principal.id)
+    .where('key_hash', '=', request.keyHash)
+    .execute()
+}
+
+/** A secret that is shown once is not stored to be shown twice. */
+function redact(result: unknown, onceOnly: readonly string[]): unknown {
+  if (onceOnly.length === 0 || typeof result !== 'object' || result === null) return result
+  return { ...result, ...Object.fromEntries(onceOnly.map((member) => [member, null])), secretRedacted: true }
+}

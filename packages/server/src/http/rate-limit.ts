@@ -1,0 +1,63 @@
+// Token buckets in memory: a limit per credential, and a stricter one per address for requests nobody can be named for. Each
+// process counts for itself; behind n processes a caller gets at most n times the limit.
+
+export interface Limit {
+  readonly perMinute: number
+  readonly burst: number
+}
+
+export interface Verdict {
+  readonly allowed: boolean
+  readonly limit: number
+  readonly remaining: number
+  /** Seconds until a request is allowed again, or until the bucket is full. */
+  readonly resetSeconds: number
+}
+
+interface Bucket {
+  tokens: number
+  at: number
+}
+
+const MAX_BUCKETS = 50_000
+
+export interface RateLimiter {
+  /** Takes one request from the bucket of `name`. */
+  take(name: string, limit: Limit, nowMs: number): Verdict
+}
+
+export function makeRateLimiter(): RateLimiter {
+  const buckets = new Map<string, Bucket>()
+  const fill = (name: string, { perMinute, burst }: Limit, nowMs: number): Bucket => {
+    const bucket = buckets.get(name) ?? { tokens: burst, at: nowMs }
+    bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, nowMs - bucket.at) * perMinute) / 60_000)
+    bucket.at = nowMs
+    // Most recently used last; when there are too many, the oldest is the least interesting.
+    buckets.delete(name)
+    buckets.set(name, bucket)
+    if (buckets.size > MAX_BUCKETS) buckets.delete(buckets.keys().next().value as string)
+    return bucket
+  }
+  const verdict = (bucket: Bucket, { perMinute, burst }: Limit, allowed: boolean): Verdict => {
+    const missing = allowed ? burst - bucket.tokens : 1 - bucket.tokens
+    return {
+      allowed,
+      limit: burst,
+      remaining: Math.max(0, Math.floor(bucket.tokens)),
+      resetSeconds: Math.max(allowed ? 0 : 1, Math.ceil((missing * 60) / perMinute)),
+    }
+  }
+  return {
+    take: (name, limit, nowMs) => {
+      const bucket = fill(name, limit, nowMs)
+      const allowed = bucket.tokens >= 1
+      if (allowed) bucket.tokens--
+      return verdict(bucket, limit, allowed)
+    },
+  }
+}
+
+export const PER_CREDENTIAL: Limit = { perMinute: 6000, burst: 1200 }
+/** Failed attempts only: an address with valid credentials is never slowed by this one. */
+export const FAILURES_PER_ADDRESS: Limit = { perMinute: 60, burst: 60 }
+export const FAILURES_PER_KEY: Limit = { perMinute: 10, burst: 10 }

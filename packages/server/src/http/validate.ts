@@ -1,0 +1,73 @@
+import type { Route } from '@strongroom/contract'
+import type { FastifyRequest } from 'fastify'
+import type { TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { ApiError } from '../errors.ts'
+
+// Shapes are checked as the contract says: bodies literally, URLs after turning text into numbers and booleans. Nothing is
+// dropped or repaired silently.
+
+type Part = 'params' | 'query' | 'body'
+type Check = (value: unknown) => unknown
+
+function compile(part: Part, schema: TSchema): Check {
+  const validator = Compile(schema)
+  return (value) => {
+    const candidate = part === 'body' ? value : fromText(schema, value)
+    if (validator.Check(candidate)) return candidate
+    throw new ApiError('validation_failed', {
+      details: { in: part, problems: problemsOf(validator.Errors(candidate)) },
+    })
+  }
+}
+
+const LITERALS: Readonly<Record<string, RegExp>> = {
+  integer: /^-?(?:0|[1-9][0-9]{0,14})$/,
+  number: /^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?$/,
+  boolean: /^(?:true|false)$/,
+}
+
+/** What a URL says becomes a number or a boolean only where the contract wants one and the text is written exactly like one. */
+function fromText(schema: TSchema, value: unknown): unknown {
+  const { properties = {} } = schema as { properties?: Record<string, { type?: string }> }
+  const read = (type: string | undefined, text: unknown): unknown =>
+    typeof text === 'string' && type !== undefined && LITERALS[type]?.test(text) ? JSON.parse(text) : text
+  return Object.fromEntries(
+    Object.entries(value as object).map(([name, text]) => [name, read(properties[name]?.type, text)]),
+  )
+}
+
+/** Where and what, never the value: it could be a secret in the wrong place. */
+const problemsOf = (
+  errors: Iterable<{ instancePath?: string; keyword?: string; message?: string }>,
+): { path: string; problem: string }[] =>
+  [...errors].slice(0, 5).map(({ instancePath, message, keyword }) => ({
+    path: instancePath === '' || instancePath === undefined ? '/' : namesOf(instancePath),
+    problem: message ?? keyword ?? 'invalid',
+  }))
+
+/** A member that is not in the contract has a name the caller made up: only what looks like a name is said back. */
+const namesOf = (path: string): string =>
+  path
+    .split('/')
+    .map((name) => (/^(?:[A-Za-z]{0,24}|[0-9]{1,5})$/.test(name) ? name : '?'))
+    .join('/')
+
+const NO_MEMBERS: TSchema = { type: 'object', additionalProperties: false, properties: {} } as TSchema
+
+export function compileInput(route: Route): (request: FastifyRequest) => unknown {
+  const params = route.params && compile('params', route.params)
+  const query = compile('query', route.query ?? NO_MEMBERS)
+  const body = route.body && compile('body', route.body)
+  return (request) => {
+    if (!route.body && request.body !== undefined && request.body !== null)
+      throw new ApiError('validation_failed', {
+        details: { in: 'body', problems: [{ path: '/', problem: 'this route takes no body' }] },
+      })
+    return {
+      ...(params && { params: params(request.params) }),
+      query: query({ ...(request.query as object) }),
+      ...(body && { body: body(request.body) }),
+    }
+  }
+}

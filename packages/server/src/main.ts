@@ -1,0 +1,55 @@
+import { readConfig } from './config.ts'
+import { StartError } from './errors.ts'
+import { provideSetupToken } from './modules/setup/token.ts'
+import { type RunningServer, start } from './start.ts'
+
+// Environment in, listening server out, clean shutdown. Words go to standard error; standard output carries the structured log.
+
+const DRAIN_MS = 15_000
+
+const say = (line: string): void => {
+  process.stderr.write(`strongroom: ${line}\n`)
+}
+
+/** Stops once, however often it is asked to. */
+function makeStop(server: RunningServer): (reason: string, exitCode: number) => void {
+  let stopping = false
+  return (reason, exitCode) => {
+    if (stopping) return
+    stopping = true
+    say(reason)
+    // Whatever still hangs after the drain time is cut, so that a supervisor never has to.
+    setTimeout(() => process.exit(1), DRAIN_MS).unref()
+    server.stop().then(
+      () => process.exit(exitCode),
+      () => process.exit(1),
+    )
+  }
+}
+
+async function welcome(server: RunningServer): Promise<void> {
+  const { config } = server.deps
+  const setupToken = await provideSetupToken(server.deps)
+  say(`ready at ${server.url}`)
+  say(`  API reference  ${server.url}/docs`)
+  say(`  data           ${config.databaseUrl === undefined ? config.dataDirectory : 'the PostgreSQL of DATABASE_URL'}`)
+  if (setupToken !== undefined) {
+    say(`  setup token    ${setupToken}`)
+    say('                 there is no organisation yet: whoever shows this token founds it, once')
+  }
+  say('  stop           Ctrl-C')
+}
+
+try {
+  const server = await start({ config: readConfig(), progress: say })
+  const stop = makeStop(server)
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+    process.on(signal, () => stop(`${signal}: finishing open requests`, 0))
+  void server.databaseDied.then(() => stop('PostgreSQL ended; so do we, to be started again', 1))
+  await welcome(server)
+} catch (error) {
+  if (!(error instanceof StartError)) throw error
+  say(`cannot start: ${error.message}`)
+  say(`  next step: ${error.nextStep}`)
+  process.exitCode = 1
+}

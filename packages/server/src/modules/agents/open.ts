@@ -1,0 +1,28 @@
+import type { TenantRoleEntry } from '../../access/roles.ts'
+import type { TxCtx } from '../../context.ts'
+import { ApiError, found } from '../../errors.ts'
+import type { GroupWithRoles } from './grants.ts'
+import * as roleStore from './role-store.ts'
+import * as store from './store.ts'
+
+// What a request points at, opened for the caller or refused.
+
+/** The agent, locked for a change. One of another tenant does not exist; an archived one stays as it is. */
+export async function openAgent({ db, principal }: TxCtx, agentId: string): Promise<store.LockedAgent> {
+  const agent = found(await store.lockAgent(db, principal, agentId), 'agent_not_found')
+  if (agent.status !== 'active') throw new ApiError('agent_archived')
+  return agent
+}
+
+/** The named groups of the caller's tenant, all of them or none. */
+export async function openGroups({ db, principal }: TxCtx, groupIds: readonly string[]): Promise<GroupWithRoles[]> {
+  const groups = await roleStore.groupsWithRoles(db, principal.orgId, principal.tenantId ?? '', groupIds)
+  if (groups.length !== groupIds.length) throw new ApiError('group_not_found')
+  return groups
+}
+
+export async function ensureTenants({ db, principal }: TxCtx, entries: readonly TenantRoleEntry[]): Promise<void> {
+  const named = [...new Set(entries.map(({ tenantId }) => tenantId))]
+  const active = await roleStore.activeTenants(db, principal.orgId, named)
+  if (active.length !== named.length) throw new ApiError('tenant_not_found')
+}

@@ -1,0 +1,133 @@
+import { type agents, notHeld } from '@strongroom/contract'
+import { record } from '../../audit/record.ts'
+import { type TxCtx, transact } from '../../context.ts'
+import { ApiError, found } from '../../errors.ts'
+import type { Handler } from '../../http/mount.ts'
+import { listAnswer } from '../../http/pagination.ts'
+import { issueKey, revokeKeysOf, rotateKey } from '../api-keys/service.ts'
+import { ensureCanGive } from './grants.ts'
+import { ensureTenants, openAgent, openGroups } from './open.ts'
+import * as roleStore from './role-store.ts'
+import * as store from './store.ts'
+import { items } from './vault-items.ts'
+
+const shown = ({ vaultId, vaultItemId, createdAt, archivedAt, ...row }: store.AgentRow) => ({
+  ...row,
+  vaultItem: vaultId === null || vaultItemId === null ? null : { vaultId, itemId: vaultItemId },
+  createdAt: createdAt.toISOString(),
+  archivedAt: archivedAt?.toISOString() ?? null,
+})
+
+/** As it is now, in this transaction. */
+const show = async ({ db, principal }: TxCtx, agentId: string) =>
+  shown(found(await store.agent(db, principal, agentId), 'agent_not_found'))
+
+const target = (agentId: string) => [{ type: 'agent', id: agentId }]
+
+export const list: Handler<typeof agents.list> = (ctx, { query }) =>
+  transact(ctx, async ({ db, principal }) => listAnswer('agents', await store.list(db, principal, query), shown))
+
+export const get: Handler<typeof agents.get> = (ctx, { params }) =>
+  transact(ctx, async (ctx) => ({ agent: await show(ctx, params.id) }))
+
+export const me: Handler<typeof agents.me> = (ctx) =>
+  transact(ctx, async (ctx) => ({
+    agent: await show(ctx, found(ctx.principal.agentId ?? undefined, 'agent_not_found')),
+  }))
+
+export const create: Handler<typeof agents.create> = (ctx, { body }) =>
+  transact(ctx, async (ctx) => {
+    const { orgId, id: createdBy } = ctx.principal
+    const { name, permissions, description = '', tenantRoles = [], securityGroups = [] } = body
+    const tenantId = found(ctx.principal.tenantId ?? undefined, 'tenant_not_found')
+    const groups = await openGroups(ctx, securityGroups)
+    ensureCanGive(ctx.principal, { permissions, tenantRoles, securityGroups: groups })
+    await ensureTenants(ctx, tenantRoles)
+
+    const agentId = ctx.newId('agt')
+    const isNew = await store.insertAgent(ctx.db, {
+      orgId,
+      tenantId,
+      agentId,
+      name,
+      description,
+      permissions,
+      createdBy,
+      at: ctx.now(),
+    })
+    if (!isNew) throw new ApiError('name_taken')
+    await roleStore.replaceGroups(ctx.db, orgId, agentId, securityGroups)
+    await roleStore.replaceDirectRoles(ctx.db, orgId, agentId, tenantRoles)
+    const { keyId, apiKey } = await issueKey(ctx, orgId, { agentId })
+
+    await record(ctx, {
+      action: 'agent.create',
+      targets: target(agentId),
+      metadata: { name, permissions, tenantRoles, securityGroups, keyId },
+    })
+    return { agent: await show(ctx, agentId), apiKey }
+  })
+
+export const update: Handler<typeof agents.update> = (ctx, { params, body }) =>
+  transact(ctx, async (ctx) => {
+    const { orgId } = ctx.principal
+    const { securityGroups, ...change } = body
+    const { agentId, permissions: current } = await openAgent(ctx, params.id)
+    // Taking away needs no more than the right to write; only what is new has to be held by the giver.
+    const groupsNow = await roleStore.groupIdsOf(ctx.db, orgId, agentId)
+    const newGroups = await openGroups(
+      ctx,
+      (securityGroups ?? []).filter((groupId) => !groupsNow.includes(groupId)),
+    )
+    ensureCanGive(ctx.principal, { permissions: notHeld(current, body.permissions ?? []), securityGroups: newGroups })
+
+    if (!(await store.changeAgent(ctx.db, orgId, agentId, change))) throw new ApiError('name_taken')
+    if (securityGroups) await roleStore.replaceGroups(ctx.db, orgId, agentId, securityGroups)
+
+    await record(ctx, { action: 'agent.update', targets: target(agentId), metadata: { ...body } })
+    return { agent: await show(ctx, agentId) }
+  })
+
+export const archive: Handler<typeof agents.archive> = (ctx, { params }) =>
+  transact(ctx, async (ctx) => {
+    const { db, principal } = ctx
+    const { agentId } = found(await store.lockAgent(db, principal, params.id), 'agent_not_found')
+    if (await store.archiveAgent(db, principal.orgId, agentId, ctx.now())) {
+      const revokedKeys = await revokeKeysOf(ctx, principal.orgId, { agentId })
+      await record(ctx, { action: 'agent.archive', targets: target(agentId), metadata: { revokedKeys } })
+    }
+    return { agent: await show(ctx, agentId) }
+  })
+
+export const regenerateApiKey: Handler<typeof agents.regenerateApiKey> = (ctx, { params }) =>
+  transact(ctx, async (ctx) => {
+    const { principal } = ctx
+    const { agentId, permissions } = await openAgent(ctx, params.id)
+    // The answer lets the caller act as the agent: that is a gift to the caller, unless it is the agent itself.
+    if (agentId !== principal.agentId)
+      ensureCanGive(principal, { permissions, tenantRoles: await allRoles(ctx, agentId) })
+    const { keyId, apiKey } = await rotateKey(ctx, principal.orgId, { agentId })
+
+    await record(ctx, { action: 'agent.regenerate-api-key', targets: target(agentId), metadata: { keyId } })
+    return { agent: await show(ctx, agentId), apiKey }
+  })
+
+async function allRoles({ db, principal }: TxCtx, agentId: string) {
+  const inherited = await roleStore.inheritedRoles(db, principal.orgId, agentId)
+  return [
+    ...(await roleStore.directRoles(db, principal.orgId, agentId)),
+    ...inherited.map(({ tenantId, role }) => ({ tenantId, role })),
+  ]
+}
+
+export const linkVaultItem: Handler<typeof agents.linkVaultItem> = (ctx, { params, body }) =>
+  transact(ctx, async (ctx) => {
+    const { agentId } = await openAgent(ctx, params.id)
+    const { vaultId, itemId } = body
+    if (vaultId !== null && itemId !== null && !(await items.visible(ctx, vaultId, itemId)))
+      throw new ApiError('vault_item_not_found')
+    await store.changeAgent(ctx.db, ctx.principal.orgId, agentId, { vault_id: vaultId, vault_item_id: itemId })
+
+    await record(ctx, { action: 'agent.link-vault-item', targets: target(agentId), metadata: { vaultId, itemId } })
+    return { agent: await show(ctx, agentId) }
+  })

@@ -1,0 +1,58 @@
+import type { Db } from '../../db/database.ts'
+
+export interface KeyRow {
+  readonly orgId: string
+  readonly keyId: string
+  readonly accessKey: string
+  readonly secretHmac: Buffer
+  readonly agentId: string | null
+  readonly userId: string | null
+  readonly globalAdmin: boolean
+  readonly permissions: readonly string[]
+  readonly at: Date
+}
+
+/** A second active key for one agent is refused by the database itself. */
+export async function insertKey(db: Db, row: KeyRow): Promise<void> {
+  await db
+    .insertInto('api_key')
+    .values({
+      org_id: row.orgId,
+      key_id: row.keyId,
+      access_key: row.accessKey,
+      secret_hmac: row.secretHmac,
+      agent_id: row.agentId,
+      user_id: row.userId,
+      global_admin: row.globalAdmin,
+      permissions: [...row.permissions],
+      status: 'active',
+      created_at: row.at,
+      ended_at: null,
+    })
+    .execute()
+}
+
+export type KeysOf = { readonly agentId: string } | { readonly userId: string } | { readonly globalAdmin: true }
+
+/** The ids of the keys this ended: those that were active until now. */
+export async function endKeys(
+  db: Db,
+  orgId: string,
+  of: KeysOf,
+  status: 'rotated' | 'revoked',
+  at: Date,
+): Promise<string[]> {
+  const active = db
+    .updateTable('api_key')
+    .set({ status, ended_at: at })
+    .where('org_id', '=', orgId)
+    .where('status', '=', 'active')
+  const theirs =
+    'agentId' in of
+      ? active.where('agent_id', '=', of.agentId)
+      : 'userId' in of
+        ? active.where('user_id', '=', of.userId)
+        : active.where('global_admin', '=', true)
+  const rows = await theirs.returning('key_id').execute()
+  return rows.map(({ key_id }) => key_id)
+}

@@ -1,0 +1,45 @@
+import { cpus, freemem, loadavg, totalmem } from 'node:os'
+import type { monitoring } from '@strongroom/contract'
+import { outsideOrgs } from '../../context.ts'
+import type { Handler } from '../../http/mount.ts'
+import * as store from './store.ts'
+
+// For keys made by the operator on the host: how the process, the host and the session store are. Numbers only.
+
+export const systemStats: Handler<typeof monitoring.systemStats> = async ({
+  database: { pool },
+  telemetry,
+  config,
+}) => {
+  const { rss, heapUsed, heapTotal } = process.memoryUsage()
+  const lag = telemetry.vitals.loopLag()
+  return {
+    process: {
+      uptimeSeconds: Math.round(process.uptime()),
+      node: process.versions.node,
+      rssBytes: rss,
+      heapUsedBytes: heapUsed,
+      heapTotalBytes: heapTotal,
+    },
+    host: {
+      cpus: cpus().length,
+      loadAverage1m: loadavg()[0] ?? 0,
+      memoryBytes: totalmem(),
+      freeMemoryBytes: freemem(),
+    },
+    eventLoop: { lagP50Ms: lag.p50Ms, lagP99Ms: lag.p99Ms, lagMaxMs: lag.maxMs },
+    pool: {
+      inUse: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      max: config.poolSize,
+    },
+    telemetry: { waiting: telemetry.requests.waiting, dropped: telemetry.requests.dropped },
+    audit: telemetry.audit.read(),
+  }
+}
+
+export const sessionStats: Handler<typeof monitoring.sessionStats> = async (ctx) => {
+  const { active, users, revokedLastDay, ...byAge } = await outsideOrgs(ctx, (db) => store.sessionCounts(db, ctx.now()))
+  return { active, users, byAge, revokedLastDay }
+}

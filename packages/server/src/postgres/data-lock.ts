@@ -1,0 +1,49 @@
+import { createHash } from 'node:crypto'
+import { mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { createServer, type Server } from 'node:net'
+import { join } from 'node:path'
+import { StartError } from '../errors.ts'
+
+/** One server process per data directory. The kernel frees the lock when its holder ends, however it ends. */
+export async function lockDataDirectory(dataDirectory: string): Promise<{ release(): Promise<void> }> {
+  try {
+    mkdirSync(dataDirectory, { recursive: true, mode: 0o711 })
+  } catch (cause) {
+    throw new StartError(
+      'data_directory_unusable',
+      `the data directory ${dataDirectory} cannot be made: ${(cause as NodeJS.ErrnoException).code}`,
+      'choose another one with --data or STRONGROOM_DATA',
+    )
+  }
+  const real = realpathSync(dataDirectory)
+  const name = createHash('sha256').update(real).digest('hex').slice(0, 32)
+  // Abstract sockets exist on Linux only; elsewhere a socket file does, which a kill leaves behind and the next start removes.
+  const path = process.platform === 'linux' ? `\0strongroom-${name}` : join(real, 'lock.sock')
+  const server = createServer((socket) => socket.destroy())
+  try {
+    await listen(server, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error
+    throw new StartError(
+      'data_directory_in_use',
+      `another Strongroom runs on ${real}`,
+      'stop it first, or choose another directory with --data',
+    )
+  }
+  server.unref()
+  return {
+    release: () =>
+      new Promise((resolve) =>
+        server.close(() => {
+          if (process.platform !== 'linux') rmSync(path, { force: true })
+          resolve()
+        }),
+      ),
+  }
+}
+
+const listen = (server: Server, path: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(path, () => resolve())
+  })

@@ -1,0 +1,260 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import { StartError } from '../errors.ts'
+import { provideRuntime } from './runtime.ts'
+
+// A real PostgreSQL as a child process: the same engine at a desk and in production. It listens on a Unix socket inside the
+// data directory only, and asks for a generated password even there.
+
+export interface EmbeddedPostgres {
+  /** Connection settings of the bootstrap superuser; everything else gets its own role. */
+  readonly socketDirectory: string
+  readonly port: number
+  readonly superuserPassword: string
+  readonly pid: number
+  /** Settles when PostgreSQL ends by itself, which it should not. */
+  readonly died: Promise<void>
+  stop(): Promise<void>
+}
+
+export interface EmbeddedOptions {
+  readonly dataDirectory: string
+  readonly progress?: (step: string) => void
+  /** Further `name=value` settings; tests turn durability off with them, and the start-up check then refuses. */
+  readonly settings?: Readonly<Record<string, string>>
+}
+
+const PORT = 5432
+const STOP_TIMEOUT_MS = 12_000
+const START_TIMEOUT_MS = 60_000
+/** sun_path has 108 bytes on Linux; PostgreSQL appends its own name. */
+const MAX_SOCKET_DIRECTORY = 80
+
+interface Owner {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** PostgreSQL refuses to run as root, and initdb needs a user that exists: our own, PostgreSQL's, or nobody. */
+function unprivilegedOwner(): Owner | undefined {
+  if (process.getuid?.() !== 0) return undefined
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+  for (const name of ['strongroom', 'postgres', 'nobody']) {
+    const [, , uid, gid] = users.find(([user]) => user === name) ?? []
+    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) }
+  }
+  throw new StartError(
+    'postgres_user_missing',
+    'PostgreSQL does not run as root, and there is no user it could run as',
+    'create one: useradd --system strongroom',
+  )
+}
+
+function ownDirectory(path: string, mode: number, owner: Owner | undefined): string {
+  mkdirSync(path, { recursive: true })
+  chmodSync(path, mode)
+  if (owner) chownSync(path, owner.uid, owner.gid)
+  return path
+}
+
+/** Starts PostgreSQL on the data directory, which the caller has locked: whatever else runs on it is an orphan and is ended. */
+export async function startEmbedded({
+  dataDirectory,
+  progress = () => undefined,
+  settings = {},
+}: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  const owner = unprivilegedOwner()
+  const home = join(dataDirectory, 'postgres')
+  mkdirSync(home, { recursive: true })
+  // Others may pass through to what is theirs, and list nothing.
+  chmodSync(dataDirectory, 0o711)
+  chmodSync(home, 0o711)
+  const bin = provideRuntime(home, progress)
+  const data = join(home, 'data')
+  const superuserPassword = providePassword(join(home, 'password'))
+  if (!existsSync(data)) initialise({ bin, home, data, owner, superuserPassword, progress })
+  await endOrphan(data)
+  const socketDirectory = provideSocketDirectory(home, owner)
+  progress('starting PostgreSQL')
+  const child = launch({ bin, home, data, owner, socketDirectory, settings })
+  const died = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  await ready(child, data, join(home, 'postgres.log'))
+  const pid = child.pid as number
+  return { socketDirectory, port: PORT, superuserPassword, pid, died, stop: () => stop(child, died) }
+}
+
+function provideSocketDirectory(home: string, owner: Owner | undefined): string {
+  const near = join(home, 'run')
+  if (near.length <= MAX_SOCKET_DIRECTORY) return ownDirectory(near, 0o700, owner)
+  // A deep data directory: the socket goes where its path is short, under a name nobody can guess.
+  const link = join(home, 'run-directory')
+  const short = existsSync(link) ? readFileSync(link, 'utf8') : `/tmp/strongroom-${randomBytes(8).toString('hex')}`
+  writeFileSync(link, short, { mode: 0o600 })
+  return ownDirectory(short, 0o700, owner)
+}
+
+function providePassword(file: string): string {
+  if (!existsSync(file)) writeFileSync(file, randomBytes(24).toString('base64url'), { mode: 0o600, flag: 'wx' })
+  return readFileSync(file, 'utf8').trim()
+}
+
+interface Initialise {
+  readonly bin: string
+  readonly home: string
+  readonly data: string
+  readonly owner: Owner | undefined
+  readonly superuserPassword: string
+  readonly progress: (step: string) => void
+}
+
+function initialise({ bin, home, data, owner, superuserPassword, progress }: Initialise): void {
+  progress('creating the database (first start only)')
+  const draft = ownDirectory(`${data}.draft-${process.pid}`, 0o700, owner)
+  const passwordFile = join(home, `initdb-${process.pid}`)
+  writeFileSync(passwordFile, superuserPassword, { mode: 0o600 })
+  if (owner) chownSync(passwordFile, owner.uid, owner.gid)
+  try {
+    const args = [
+      '-D',
+      draft,
+      '-U',
+      'postgres',
+      '--auth=scram-sha-256',
+      `--pwfile=${passwordFile}`,
+      '--encoding=UTF8',
+      '--locale=C',
+      '--data-checksums',
+    ]
+    const { status, stderr } = spawnSync(join(bin, 'initdb'), args, {
+      ...owner,
+      encoding: 'utf8',
+      cwd: home,
+      env: environment(),
+    })
+    if (status !== 0) {
+      throw new StartError(
+        'postgres_init_failed',
+        `PostgreSQL could not create its data directory: ${lastLine(stderr ?? '')}`,
+        'check that the disk has space and that the data directory is writable',
+      )
+    }
+    // A rename is atomic: a database whose making was cut short is never taken for a whole one.
+    renameSync(draft, data)
+  } finally {
+    rmSync(passwordFile, { force: true })
+    rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+const lastLine = (text: string): string => text.trim().split('\n').at(-1) ?? ''
+
+/** Nothing of our own environment, which may hold secrets, reaches PostgreSQL. */
+const environment = (): NodeJS.ProcessEnv => ({ PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' })
+
+interface Launch {
+  readonly bin: string
+  readonly home: string
+  readonly data: string
+  readonly owner: Owner | undefined
+  readonly socketDirectory: string
+  readonly settings: Readonly<Record<string, string>>
+}
+
+function launch({ bin, home, data, owner, socketDirectory, settings }: Launch): ChildProcess {
+  const all = {
+    listen_addresses: '',
+    unix_socket_directories: socketDirectory,
+    unix_socket_permissions: '0700',
+    port: String(PORT),
+    max_connections: '100',
+    password_encryption: 'scram-sha-256',
+    log_min_messages: 'warning',
+    log_min_error_statement: 'panic',
+    ...settings,
+  }
+  const log = openSync(join(home, 'postgres.log'), 'a', 0o600)
+  const args = ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
+  // A group of its own: an interrupt typed at the terminal is for us, and we stop PostgreSQL when we are done.
+  const child = spawn(join(bin, 'postgres'), args, {
+    ...owner,
+    cwd: home,
+    env: environment(),
+    stdio: ['ignore', log, log],
+    detached: true,
+  })
+  closeSync(log)
+  return child
+}
+
+/** Polls the status PostgreSQL itself writes into its lock file: there is no event to wait for from outside. */
+async function ready(child: ChildProcess, data: string, log: string): Promise<void> {
+  const deadline = Date.now() + START_TIMEOUT_MS
+  while (Date.now() < deadline) {
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new StartError(
+        'postgres_start_failed',
+        `PostgreSQL ended while starting: ${lastLine(existsSync(log) ? readFileSync(log, 'utf8') : '')}`,
+        `read ${log}`,
+      )
+    }
+    if (statusOf(data) === 'ready') return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  child.kill('SIGQUIT')
+  throw new StartError('postgres_start_failed', 'PostgreSQL did not become ready within a minute', `read ${log}`)
+}
+
+const lockLines = (data: string): string[] => {
+  try {
+    return readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')
+  } catch {
+    return []
+  }
+}
+const statusOf = (data: string): string | undefined => lockLines(data)[7]?.trim()
+
+const isPostgres = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return process.platform !== 'linux' || readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'postgres'
+  } catch {
+    return false
+  }
+}
+
+/** After a kill -9 of ours PostgreSQL goes on alone. It is asked to end, so that the new one finds everything written. */
+async function endOrphan(data: string): Promise<void> {
+  const pid = Number(lockLines(data)[0])
+  if (!pid) return
+  // A lock whose process is gone, or is something else by now, would only stop the new PostgreSQL.
+  if (!isPostgres(pid)) return rmSync(join(data, 'postmaster.pid'), { force: true })
+  process.kill(pid, 'SIGINT')
+  const deadline = Date.now() + STOP_TIMEOUT_MS
+  while (isPostgres(pid) && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))
+  if (isPostgres(pid)) process.kill(pid, 'SIGQUIT')
+  while (isPostgres(pid)) await new Promise((resolve) => setTimeout(resolve, 20))
+}
+
+/** Fast shutdown: open transactions are rolled back, everything acknowledged is on disk. */
+async function stop(child: ChildProcess, died: Promise<void>): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  child.kill('SIGINT')
+  const timer = setTimeout(() => child.kill('SIGQUIT'), STOP_TIMEOUT_MS)
+  await died
+  clearTimeout(timer)
+}

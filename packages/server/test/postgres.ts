@@ -1,0 +1,65 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { migrate } from '../src/db/migrate.ts'
+import { type Logins, OWNER, provideEmbeddedRoles } from '../src/db/roles.ts'
+import { startEmbedded } from '../src/postgres/embedded.ts'
+
+// A real PostgreSQL for a test run: started once, one migrated template, a copy of it for each test file.
+
+export interface TestPostgres {
+  readonly superuser: pg.ClientConfig
+  readonly logins: Logins
+  stop(): Promise<void>
+}
+
+/** Durability is off here: nothing in these tests survives them. Crash tests start their own. */
+export async function startTestPostgres(): Promise<TestPostgres> {
+  const directory = mkdtempSync(join(tmpdir(), 'sr-'))
+  const postgres = await startEmbedded({ dataDirectory: directory, settings: { fsync: 'off', max_connections: '200' } })
+  const superuser: pg.ClientConfig = {
+    host: postgres.socketDirectory,
+    port: postgres.port,
+    user: 'postgres',
+    password: postgres.superuserPassword,
+    database: 'postgres',
+  }
+  const logins = await provideEmbeddedRoles(superuser)
+  await migrate({ connection: logins.owner })
+  return {
+    superuser,
+    logins,
+    stop: async () => {
+      await postgres.stop()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A copy of the migrated database, and the logins that work on it. */
+export async function copyDatabase({
+  superuser,
+  logins,
+}: Pick<TestPostgres, 'superuser' | 'logins'>): Promise<Logins & { drop(): Promise<void> }> {
+  const name = `test_${randomBytes(6).toString('hex')}`
+  await asSuperuser(superuser, `create database ${name} template strongroom owner ${OWNER}`)
+  const on = (login: pg.ClientConfig): pg.ClientConfig => ({ ...login, database: name })
+  return {
+    owner: on(logins.owner),
+    app: on(logins.app),
+    worker: on(logins.worker),
+    drop: () => asSuperuser(superuser, `drop database if exists ${name} with (force)`),
+  }
+}
+
+async function asSuperuser(superuser: pg.ClientConfig, sql: string): Promise<void> {
+  const client = new pg.Client(superuser)
+  await client.connect()
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
+}

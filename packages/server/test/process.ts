@@ -1,0 +1,75 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
+
+// The server as an operator runs it: a process of its own, watched through what it prints.
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+
+export interface ServerProcess {
+  readonly child: ChildProcess
+  readonly url: string
+  /** Everything printed so far. */
+  output(): string
+  /** Sends a signal and waits for the end; gives the exit code, or the signal that ended it. */
+  end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>
+}
+
+export interface RunOptions {
+  readonly data: string
+  readonly port: number
+  readonly env?: NodeJS.ProcessEnv
+}
+
+/** A port that was free a moment ago, below the range the kernel hands out. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const probe = createServer()
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
+    probe.once('error', () => resolve(freePort()))
+    probe.listen(port, '127.0.0.1', () => probe.close((error) => (error ? reject(error) : resolve(port))))
+  })
+}
+
+function launch({ data, port, env = {} }: RunOptions): {
+  child: ChildProcess
+  output: () => string
+  ended: Promise<number | NodeJS.Signals>
+} {
+  const child = spawn(process.execPath, [MAIN, '--data', data, '--port', String(port)], {
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, STRONGROOM_LOG_LEVEL: 'error', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (text += chunk.toString()))
+  const ended = new Promise<number | NodeJS.Signals>((resolve) =>
+    child.once('close', (code, signal) => resolve(code ?? signal ?? -1)),
+  )
+  return { child, output: () => text, ended }
+}
+
+/** Starts a server and waits until it says that it is ready. */
+export async function runServer(options: RunOptions): Promise<ServerProcess> {
+  const { child, output, ended } = launch(options)
+  const ready = new Promise<void>((resolve) =>
+    child.stderr?.on('data', () => output().includes('ready at') && resolve()),
+  )
+  const early = await Promise.race([ready.then(() => undefined), ended])
+  if (early !== undefined) throw new Error(`the server ended with ${early}: ${output()}`)
+  return {
+    child,
+    url: `http://127.0.0.1:${options.port}`,
+    output,
+    end: (signal) => {
+      child.kill(signal)
+      return ended
+    },
+  }
+}
+
+/** Starts a server that is expected to refuse; gives what it said. */
+export async function runRefused(options: RunOptions): Promise<{ exitCode: number | NodeJS.Signals; output: string }> {
+  const { output, ended } = launch(options)
+  const exitCode = await ended
+  return { exitCode, output: output() }
+}
