@@ -19,6 +19,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   idle_in_transaction_session_timeout: '10000',
   // A generic plan for a query with LIMIT $n costs several times a fresh one.
   plan_cache_mode: 'force_custom_plan',
+  // Compiling a statement costs more than any of ours takes to run.
+  jit: 'off',
   timezone: 'UTC',
   application_name: 'strongroom',
 }
