@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { migrate } from '../src/db/migrate.ts'
-import { type Logins, OWNER, provideEmbeddedRoles } from '../src/db/roles.ts'
+import { APP, type Logins, OWNER, provideEmbeddedRoles, WORKER } from '../src/db/roles.ts'
 import { startEmbedded } from '../src/postgres/embedded.ts'
 
 // A real PostgreSQL for a test run: started once, one migrated template, a copy of it for each test file.
@@ -27,6 +27,8 @@ export async function startTestPostgres(): Promise<TestPostgres> {
     database: 'postgres',
   }
   const logins = await provideEmbeddedRoles(superuser)
+  // As on an operator's own PostgreSQL, where one login migrates and works as both roles.
+  await asSuperuser(superuser, `grant ${APP}, ${WORKER} to ${OWNER}`)
   await migrate({ connection: logins.owner })
   return {
     superuser,

@@ -104,10 +104,6 @@ async function externalLogin(): Promise<{
 }> {
   const { superuser, logins } = inject('postgres')
   const copy = await copyDatabase({ superuser, logins })
-  const client = new pg.Client(superuser)
-  await client.connect()
-  await client.query(`grant strongroom_app, strongroom_worker to strongroom_owner`)
-  await client.end()
   return {
     url: socketUrl('strongroom_owner', copy.owner),
     superuserUrl: socketUrl('postgres', { ...superuser, database: copy.owner.database }),

@@ -156,7 +156,8 @@ async function ensureSameVersion(db: Db, { migrations }: Head): Promise<void> {
 async function compareCounts(db: Db, { sections }: Tail): Promise<void> {
   for (const { table, org, rows } of sections) {
     await nameOrg(db, org ?? '')
-    if ((await countRows(db, table)) !== rows) throw incomplete(`${table} has another number of rows`)
+    if ((await countRows(db, { name: table, hasOrg: org !== null })) !== rows)
+      throw incomplete(`${table} has another number of rows`)
   }
 }
 
