@@ -5,8 +5,9 @@ import { type Cap, defaultPolicy, keyAdd, keyRecover, keyRotate, orgGenesis } fr
 import { verifyGenesis } from '../../src/directory/resolve.ts'
 import type { ProtocolErrorCode } from '../../src/errors.ts'
 import { documentHash, type Envelope, makeDocument, peekDocument } from '../../src/identity/document.ts'
-import type { Identity, Signer } from '../../src/identity/private-keys.ts'
+import { decodePem, type Identity, openKeys, type Signer } from '../../src/identity/private-keys.ts'
 import { type KidState, kidName } from '../../src/log/state.ts'
+import keysFile from '../../vectors/keys.json' with { type: 'json' }
 import { refusal } from '../log/refusal.ts'
 import { kidStateOf, newIdentity, recover, register, revoke, setPolicy, sign } from '../transition/desk.ts'
 import { identityOf } from '../world/actors.ts'
@@ -73,6 +74,13 @@ describe('a key.add', () => {
     const members = { org: 'org_other', at: T0, kid: erin.kid, key: erin.key.bundle, caps: ['member'] }
     const foreign = await makeDocument(keyAdd, members as never, [alice, erin])
     expect(await codeOf(erin, foreign)).toBe('genesis_mismatch')
+  })
+
+  it('of an agent does not make its key that of a person', async () => {
+    const material = decodePem(keysFile.keys.mallory)
+    const [agent, person] = [await openKeys('agent:ag_mallory', material), await openKeys('user:ou_erin', material)]
+    expect(person.key.bundle).toEqual(agent.key.bundle)
+    expect(await codeOf(person, await add(agent, ['agent'], alice, agent))).toBe('key_substitution')
   })
 
   it('is refused if it claims the founding of the organisation', async () => {

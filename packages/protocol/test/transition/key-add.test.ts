@@ -151,6 +151,15 @@ describe('an agent-manager', () => {
     await refuses(world, [await register(world, agent, ['agent', 'recovery'], manager)], 'endorser_not_admin')
   })
 
+  it('gives an agent its first key and no further one, with which she would be that agent', async () => {
+    const { deploy, alice } = world.actors
+    const second = await newIdentity(deploy.key.principal)
+    await refuses(world, [await register(world, second, ['agent'], manager)], 'endorser_not_admin')
+    await world.host.append([await revoke(world, deploy.kid, 'removed')], world.now)
+    await refuses(world, [await register(world, second, ['agent'], manager)], 'endorser_not_admin')
+    expect((await apply(world, [await register(world, second, ['agent'], alice)])).t).toBe('key.add')
+  })
+
   it('neither ends keys of others nor gives caps nor counts in a quorum', async () => {
     const { deploy } = world.actors
     await refuses(world, [await revoke(world, deploy.kid, 'removed', manager)], 'not_authorised')

@@ -139,6 +139,14 @@ describe('project.commit', () => {
     await refuses(world, [await set(projectId, { ...next, vaults: [`v${'a'.repeat(32)}`] }, bob)], 'bad_transition')
   })
 
+  it('cannot go back to its first admins: a creation document comes once, whatever comes with it', async () => {
+    const { bob } = world.actors
+    const { projectId, create, set: first } = await found(bob)
+    await append(create, first)
+    const next = await set(projectId, { projectVersion: 2, prev: documentHash(first) }, bob)
+    await refuses(world, [create, next], 'bad_transition')
+  })
+
   it('is not administered by an RSA-only agent', async () => {
     const { worker } = world.actors
     const project = await found(worker)

@@ -11,7 +11,19 @@ import { createVault } from '../../src/vault/lifecycle.ts'
 import { refusal } from '../log/refusal.ts'
 import { identityOf } from '../world/actors.ts'
 import { ORG, openWorld, type World } from '../world/world.ts'
-import { apply, commitDocs, newIdentity, nextHead, refuses, revoke, salt, sign, updatesOf } from './desk.ts'
+import {
+  aclWith,
+  apply,
+  commitDocs,
+  newIdentity,
+  nextHead,
+  refuses,
+  revoke,
+  salt,
+  sign,
+  updatesOf,
+  vaultStateOf,
+} from './desk.ts'
 
 // Nothing here is appended unless a test opens a world of its own, so one world serves all.
 let shared: World
@@ -90,6 +102,14 @@ describe('vault.commit that creates', () => {
     const { commit: made } = await create(world.actors.bob)
     await world.host.append([made.head, ...made.docs], world.now)
     await refuses(world, [made.head, ...made.docs], 'bad_transition')
+  })
+
+  it('cannot be used to go back to the first admins: a creation document comes once, whatever comes with it', async () => {
+    world = await openWorld()
+    const made = await commitDocs(world, { acl: aclWith(world, {}), rotate: 'repair' })
+    const creation = world.host.ledger.document(vaultStateOf(world).adminsHash) as Envelope
+    expect((await apply(world, made.all)).t).toBe('vault.commit')
+    await refuses(world, [creation, ...made.all], 'bad_transition')
   })
 
   it('is for the id that its own creation document certifies', async () => {

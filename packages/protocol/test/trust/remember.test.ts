@@ -19,6 +19,7 @@ import {
   nextHead,
   revoke,
   salt,
+  setCaps,
   setPolicy,
   sign,
   vaultStateOf,
@@ -167,6 +168,18 @@ describe('two reads that end in another order than they began', () => {
     expect(await refusal(() => remember(store, round(world, forked, { heads })))).toBe('vault_fork')
   })
 
+  it('that saw one version of a project with two contents show a fork', async () => {
+    const start = (await learn(world, world.fresh(), [])).store
+    const project = await newProject()
+    const directory = await read(world, start)
+    const verified = await verifyProject(directory, project)
+    const { store } = remember(start, round(world, directory, { projects: [verified] }))
+    const other = { ...verified, pin: { ...verified.pin, docHash: documentHash(world.genesis) } }
+    const again = await read(world, store)
+    const forked = () => remember(store, round(world, again, { projects: [other] }))
+    expect(await refusal(forked)).toBe('project_mismatch')
+  })
+
   const newProject = async () => {
     const create = await sign(world, projectCreate, { admins: [bob.key.principal], salt: salt() }, bob)
     const projectId = deriveProjectId(documentHash(create))
@@ -202,6 +215,14 @@ describe('what the store knows of a key', () => {
     falsify(bob.kid, { added: kidStateOf(world, bob.kid).added + 1 })
     const directory = await read(world, store, [bob.kid])
     expect(await refusal(() => remember(store, round(world, directory)))).toBe('log_fork')
+  })
+
+  it('does not forget: caps that were set stay set', async () => {
+    await append(await setCaps(world, bob.kid, ['member'], alice))
+    const { store } = await learn(world, world.fresh(), [bob.kid])
+    falsify(bob.kid, { capSets: [] })
+    const directory = await read(world, store, [bob.kid])
+    expect(await refusal(() => remember(store, round(world, directory)))).toBe('log_rollback')
   })
 
   it('does not shrink: a policy is never older', async () => {

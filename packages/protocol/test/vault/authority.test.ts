@@ -61,6 +61,23 @@ describe('a vault', () => {
     expect(await vaultCode()).toBe('vault_swap')
   })
 
+  it('has a history that the rules could have made', async () => {
+    const { aclIndex, headIndex } = vaultStateOf(world)
+    for (const change of [
+      { headIndex: aclIndex - 1 },
+      { epochIndex: headIndex + 1 },
+      { aclIndex: headIndex + 1 },
+      { createIndex: headIndex + 1, adminsIndexes: [headIndex + 1] },
+      { headIndex: 1000 },
+    ]) {
+      const before = vaultStateOf(world)
+      falsify(change)
+      expect(await vaultCode()).toBe('bad_transition')
+      falsify(before)
+    }
+    expect(await vaultCode()).toBe('accepted')
+  })
+
   it('is created by one of its first admins, with a key that may act as one', async () => {
     const founded = async (by: Identity, admins: readonly string[]) => {
       const create = await makeDocument(vaultCreate, { org: ORG, at: world.now, admins, salt: salt() }, [by])

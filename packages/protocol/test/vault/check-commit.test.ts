@@ -51,6 +51,16 @@ describe('an honest commit', () => {
     expect(storedOf(world).content.items.has('itm_new1')).toBe(false)
   })
 
+  it('has a form of its own, and comes in no other', async () => {
+    const commit = JSON.parse(JSON.stringify(await commitOf([NEW])))
+    const code = (change: object) => refusal(() => commitShape({ ...commit, ...change }, 'commit'))
+    expect(await code({})).toBe('accepted')
+    for (const values of [null, [], 'v3', { fld_one: 7 }, { fld_one: 'x'.repeat(131_073) }])
+      expect(await code({ values })).toBe('malformed')
+    expect(await code({ more: 1 })).toBe('malformed')
+    expect(await code({ docs: {} })).toBe('malformed')
+  })
+
   it('changes up to 500 items and attachments at once, and no more', { timeout: 30_000 }, async () => {
     const edits = Array.from({ length: MAX_CHANGES }, (_, i) =>
       item(`itm_bulk${i}`, `Item ${i}`, { [`BULK_${i}`]: 'x' }),
@@ -118,6 +128,7 @@ describe('a head', () => {
     // Exported fields alone are under the new key; the hidden note and the archived item are not.
     const kept = { ...database, fields: [...database.fields, hidden] }
     expect(await retire(await signEdits(world, [kept, stripe], bob))).toBe('head_mismatch')
+    expect(await retire(await signEdits(world, [kept, stripe, old], bob))).toBe('head_mismatch')
     expect(await retire(await signEdits(world, [database, stripe], bob))).toBe('head_mismatch')
     expect(await retire(await signEdits(world, [database, stripe, old], bob))).toBe('accepted')
   })

@@ -73,6 +73,11 @@ describe('a project', () => {
     expect(await codeOf({ create, set })).toBe('vault_swap')
     expect(await codeOf({ set })).toBe('project_mismatch')
     expect(await codeOf({ projectId: `p${'a'.repeat(32)}` })).toBe('bad_map_proof')
+    // A server that logs the other project’s document under this one’s name.
+    const state = { ...(stateOf() as ProjectState), docHash: documentHash(set) } as never
+    const updates = [{ name: projectName(response.projectId), state }]
+    world.host.appendFalse({ t: 'project.commit', d: [], updates }, [], world.now)
+    expect(await codeOf({ set })).toBe('project_mismatch')
   })
 
   it('does not go back, and does not split, for a client that has seen it', async () => {
@@ -83,6 +88,7 @@ describe('a project', () => {
     const later = (await verify()).pin
     expect(await codeOf({}, { ...later, projectVersion: later.projectVersion + 1 })).toBe('project_rollback')
     expect(await codeOf({}, { ...later, docHash: documentHash(world.genesis) })).toBe('project_mismatch')
+    expect(await codeOf({}, { ...later, adminsHash: documentHash(world.genesis) })).toBe('project_mismatch')
   })
 
   it('whose change claims to be older than a project without it is refused', async () => {

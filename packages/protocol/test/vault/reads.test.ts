@@ -7,12 +7,13 @@ import { documentHash, type Envelope, makeDocument } from '../../src/identity/do
 import type { Identity } from '../../src/identity/private-keys.ts'
 import { mapValue } from '../../src/log/map.ts'
 import { valueText } from '../../src/values/field.ts'
-import { verifyContent } from '../../src/vault/content.ts'
-import { type ItemDetailPayload, type ItemRow, itemDetail } from '../../src/vault/documents.ts'
+import { EMPTY_CONTENT, treesOf, verifyContent } from '../../src/vault/content.ts'
+import { type EnvRow, type ItemDetailPayload, type ItemRow, itemDetail } from '../../src/vault/documents.ts'
 import {
   openVerifiedField,
   type VerifiedField,
   type VerifiedItemRow,
+  verifyEnvironment,
   verifyItem,
   verifyItemRow,
   verifyItems,
@@ -162,5 +163,42 @@ describe('a whole list', () => {
     expect(await refusal(() => verifyContent(head, { ...lists, items: [] }))).toBe('items_mismatch')
     const asset = { assetId: 'ast_more', assetVersion: 1, docHash: head.hash, itemId: 'itm_stripe', status: 'active' }
     expect(await refusal(() => verifyContent(head, { ...lists, assets: [asset] }))).toBe('assets_mismatch')
+  })
+})
+
+describe('an environment', () => {
+  const rows = () => [...storedOf(world).content.env.values()]
+  /** A head that a dishonest writer signed over these rows. */
+  const over = (entries: readonly EnvRow[], change: object = {}): VerifiedHead => {
+    const { env } = treesOf({ ...EMPTY_CONTENT, env: new Map(entries.map((row) => [row.fieldId, row])) })
+    return { ...head, payload: { ...head.payload, env, ...change } }
+  }
+
+  it('is exactly what the head commits to, and is counted before it is read', async () => {
+    const code = (list: readonly unknown[]) => refusal(() => verifyEnvironment(head, list))
+    expect(await code(rows())).toBe('accepted')
+    expect(await code(rows().slice(1))).toBe('env_mismatch')
+    expect(await code([...rows(), 'not even a row'])).toBe('env_mismatch')
+    expect(await code([...rows().slice(1), { ...rows()[0], rev: 9 }])).toBe('env_mismatch')
+    const miscounted = { env: { ...head.payload.env, count: 4 } }
+    const more = [...rows(), { ...rows()[0], fieldId: 'fld_more', label: 'MORE' }]
+    expect(await refusal(() => verifyEnvironment(over(rows(), miscounted), more))).toBe('env_mismatch')
+  })
+
+  it('has no label twice and nothing under a retired key, even if its writer says so', async () => {
+    const [first, second] = rows() as [EnvRow, EnvRow]
+    const doubled = [first, { ...second, label: first.label }]
+    expect(await refusal(() => verifyEnvironment(over(doubled), doubled))).toBe('duplicate_label')
+    const code = (terms: object) => refusal(() => verifyEnvironment(over([first, second], terms), [first, second]))
+    expect(await code({})).toBe('accepted')
+    expect(await code({ oldestDek: 2, dekVersion: 2 })).toBe('env_mismatch')
+    const future = [{ ...first, dekVersion: 2 }]
+    expect(await refusal(() => verifyEnvironment(over(future), future))).toBe('env_mismatch')
+  })
+
+  it('and a list of items agree with the number their head signs', async () => {
+    const { items } = head.payload
+    const miscounted = { ...head, payload: { ...head.payload, items: { ...items, count: items.count + 1 } } }
+    expect(await refusal(() => verifyItems(miscounted, listed()))).toBe('items_mismatch')
   })
 })
