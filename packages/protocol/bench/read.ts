@@ -6,7 +6,7 @@ import { openEnvironment } from '../src/vault/answer.ts'
 import { EMPTY_CONTENT } from '../src/vault/content.ts'
 import { createVault } from '../src/vault/lifecycle.ts'
 import { identityOf } from '../test/world/actors.ts'
-import { item, ORG, openWorld, T0, type World } from '../test/world/world.ts'
+import { item, ORG, openWorld, type World } from '../test/world/world.ts'
 import { cpuMicroseconds } from './measure.ts'
 
 // The CPU of a full stateless verified read beside the bare primitives it cannot do without, in one run: these machines are
@@ -32,7 +32,7 @@ async function vaultOf(world: World, reader: Identity, fields: number): Promise<
       meta: { name: `bench ${fields}`, classification: 'internal', status: 'active' },
       acl,
       recipients: [alice.key, reader.key],
-      at: T0,
+      at: world.now,
     },
     alice,
   )
@@ -133,7 +133,7 @@ function openBare(key: crypto.KeyObject, nonce: Uint8Array, sealed: Uint8Array, 
 export async function benchReads(keyPem: string): Promise<string[]> {
   const world = await openWorld()
   const reader = await identityOf('big', 'agent:ag_bench')
-  await world.host.append([await registerKey({ org: ORG, caps: ['agent'], at: T0 }, world.actors.alice, reader)], T0)
+  await world.host.append([await registerKey({ org: ORG, caps: ['agent'], at: world.now }, world.actors.alice, reader)], world.now)
   const rsa = crypto.createPrivateKey(keyPem)
   const lines = ['verified read, stateless, Ed25519 signers, RSA-3072 recipient, two witnesses (CPU time):']
   for (const [fields, goal] of [
