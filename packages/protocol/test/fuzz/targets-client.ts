@@ -41,7 +41,7 @@ function anchors({ store, storeText }: Fixtures): Target[] {
     ),
     target(
       'parseTrustStore',
-      0.5,
+      1,
       (random) => (random.once(3) ? mutateText(random, storeText) : JSON.stringify(mutateJson(random, tree))),
       (text) => {
         const parsed = parseTrustStore(text)
@@ -167,7 +167,7 @@ function attachments({ floe }: Fixtures): Target[] {
   const headers = floe.map(({ ciphertext }) => ciphertext.subarray(0, HEADER_BYTES))
   const header = target(
     'FLOE header',
-    0.5,
+    1,
     (random) => mutateBytes(random, random.pick(headers), headers),
     (bytes) => {
       startDecryption(FLOE_KEY, FLOE_CONTEXT, bytes, FLOE_PARAMETERS)

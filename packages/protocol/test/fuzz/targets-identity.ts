@@ -154,7 +154,7 @@ function fields({ answer, opened }: Fixtures): Target[] {
   )
   const open = target(
     'openField',
-    0.5,
+    1,
     (random) => {
       const { row, value } = random.pick(opened.fields)
       const honest = {
