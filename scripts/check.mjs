@@ -11,7 +11,7 @@ import { root } from './setup/say.mjs'
 const filters = process.argv.slice(2)
 const env = { ...process.env, PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter) }
 
-/** @typedef {{ passed: number, failed: number, skipped: number }} Count */
+/** @typedef {{ name: string, passed: number, failed: number, skipped: number }} Count */
 
 /** @param {string} command @param {string[]} args */
 const succeeds = (command, ...args) => spawnSync(command, args, { cwd: root, env, stdio: 'inherit' }).status === 0
@@ -24,7 +24,7 @@ const succeeds = (command, ...args) => spawnSync(command, args, { cwd: root, env
 function checkOnce(name, [command = '', ...args]) {
   const passed = succeeds(command, ...args)
   console.log(`${name}: ${passed ? 'passed' : 'FAILED'}`)
-  return { passed: Number(passed), failed: Number(!passed), skipped: 0 }
+  return { name, passed: Number(passed), failed: Number(!passed), skipped: 0 }
 }
 
 /**
@@ -43,7 +43,7 @@ function countTests(files, succeeded) {
   const failed = failedTests + failedFiles.length
   const skipped = tests.length - passed - failedTests
   // Vitest also fails on an error outside any test, which no test result shows.
-  return { passed, failed: succeeded ? failed : Math.max(failed, 1), skipped }
+  return { name: 'tests', passed, failed: succeeded ? failed : Math.max(failed, 1), skipped }
 }
 
 /** @param {FileResult[]} files */
@@ -80,7 +80,7 @@ function runTests() {
     return findChromium() ? count : { ...count, skipped: count.skipped + countWithoutChromium(files) }
   } catch (error) {
     console.error(`the test run left no report: ${error instanceof Error ? error.message : error}`)
-    return { passed: 0, failed: 1, skipped: 0 }
+    return { name: 'tests', passed: 0, failed: 1, skipped: 0 }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -94,8 +94,10 @@ const sources =
         checkOnce('lint and format', ['biome', 'check', '--error-on-warnings', '.']),
       ]
 const counts = [...sources, runTests()]
-/** @param {keyof Count} kind */
+/** @param {'passed' | 'failed' | 'skipped'} kind */
 const total = (kind) => counts.reduce((sum, count) => sum + count[kind], 0)
+// Said again at the end: a failed check stands thousands of lines above the summary.
+for (const { name, failed } of counts) if (failed > 0) console.log(`FAILED: ${name} (${failed})`)
 const skipped = total('skipped') > 0 ? `, ${total('skipped')} skipped` : ''
 console.log(`\n${total('passed')} passed, ${total('failed')} failed${skipped}`)
 process.exit(total('failed') > 0 ? 1 : 0)

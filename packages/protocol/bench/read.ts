@@ -133,7 +133,10 @@ function openBare(key: crypto.KeyObject, nonce: Uint8Array, sealed: Uint8Array, 
 export async function benchReads(keyPem: string): Promise<string[]> {
   const world = await openWorld()
   const reader = await identityOf('big', 'agent:ag_bench')
-  await world.host.append([await registerKey({ org: ORG, caps: ['agent'], at: world.now }, world.actors.alice, reader)], world.now)
+  await world.host.append(
+    [await registerKey({ org: ORG, caps: ['agent'], at: world.now }, world.actors.alice, reader)],
+    world.now,
+  )
   const rsa = crypto.createPrivateKey(keyPem)
   const lines = ['verified read, stateless, Ed25519 signers, RSA-3072 recipient, two witnesses (CPU time):']
   for (const [fields, goal] of [

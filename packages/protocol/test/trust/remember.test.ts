@@ -168,6 +168,27 @@ describe('two reads that end in another order than they began', () => {
     expect(await refusal(() => remember(store, round(world, forked, { heads })))).toBe('vault_fork')
   })
 
+  it('of which the later shows an older vault or project show a rollback', async () => {
+    const start = (await learn(world, world.fresh(), [])).store
+    const project = await newProject()
+    const early = await read(world, start)
+    const [oldHead, oldProject] = [await headOf(world, early), await verifyProject(early, project)]
+    await append(await nextHead(world, {}, bob))
+    const set = await projectVersion(project.projectId, 2, documentHash(project.set))
+    await append(set)
+    const late = await read(world, start)
+    const projects = [await verifyProject(late, { ...project, set })]
+    const { store } = remember(start, round(world, late, { heads: [await headOf(world, late)], projects }))
+    // The same old state, in a log that is not the earlier one: nobody verified it against the pins of the vault.
+    const again = await read(world, store)
+    const stale = { ...oldHead, vault: { ...oldHead.vault, directory: again } }
+    expect(await refusal(() => remember(store, round(world, again, { heads: [stale] })))).toBe('vault_rollback')
+    const staleProject = { ...oldProject, pin: { ...oldProject.pin, size: again.view.checkpoint.size } }
+    expect(await refusal(() => remember(store, round(world, again, { projects: [staleProject] })))).toBe(
+      'project_rollback',
+    )
+  })
+
   it('that saw one version of a project with two contents show a fork', async () => {
     const start = (await learn(world, world.fresh(), [])).store
     const project = await newProject()
