@@ -1,4 +1,5 @@
 import { agents } from './agents.ts'
+import { directory } from './directory.ts'
 import { feedback } from './feedback.ts'
 import { groups } from './groups.ts'
 import { identity } from './identity.ts'
@@ -14,6 +15,7 @@ import { users } from './users.ts'
 /** The whole API, in one value: groups by noun. */
 export const api = {
   agents,
+  directory,
   feedback,
   groups,
   identity,
@@ -47,6 +49,7 @@ export type { Tenant } from './tenants.ts'
 export type { User } from './users.ts'
 export {
   agents,
+  directory,
   feedback,
   groups,
   identity,

@@ -1,3 +1,4 @@
+import type { Envelope } from '@strongroom/protocol'
 import { type Static, type TEnum, type TObject, type TProperties, type TSchema, Type } from 'typebox'
 
 // Shapes that several nouns share. Objects are closed: a member too many is refused like a member too few.
@@ -36,10 +37,12 @@ export const listOf = <K extends string, T extends TSchema>(key: K, row: T) =>
   )
 
 /** A signed document as it travels (docs/protocol.md 2.3). Its content is checked by the protocol, not by this shape. */
-export const SignedDocument = closed({
-  payload: Type.String({ maxLength: 1_400_000 }),
-  payloadType: Type.String({ maxLength: 128 }),
-  signatures: Type.Array(closed({ keyid: Type.String({ maxLength: 128 }), sig: Type.String({ maxLength: 1024 }) }), {
-    maxItems: 8,
+export const SignedDocument = Type.Unsafe<Envelope>(
+  closed({
+    payload: Type.String({ maxLength: 1_400_000 }),
+    payloadType: Type.String({ maxLength: 128 }),
+    signatures: Type.Array(closed({ keyid: Type.String({ maxLength: 128 }), sig: Type.String({ maxLength: 1024 }) }), {
+      maxItems: 8,
+    }),
   }),
-})
+)

@@ -16,16 +16,7 @@ import {
   verifyDocument,
 } from '@strongroom/protocol'
 import { registerPassphrase } from './passphrase.ts'
-import {
-  type Codes,
-  connect,
-  ensureAnchor,
-  mutable,
-  type Owner,
-  type Person,
-  type Server,
-  sealNewKeys,
-} from './people.ts'
+import { type Codes, connect, ensureAnchor, type Owner, type Person, type Server, sealNewKeys } from './people.ts'
 
 // Invites without trusting the server (docs/protocol.md 4.6): three steps, by the admin, the invitee, and the admin again.
 
@@ -57,7 +48,7 @@ export async function makeUserInvite(admin: Person, options: InviteOptions): Pro
     admin.identity,
   )
   const { inviteId, userId } = await admin.client.invites.create({
-    body: { email, name, tenantId, invite: mutable(envelope) },
+    body: { email, name, tenantId, invite: envelope },
   })
   return { inviteId, userId, link }
 }
@@ -91,7 +82,7 @@ export async function acceptInvite(options: AcceptOptions): Promise<Accepted> {
   const acceptance = await acceptDocument(link, document, identity, Date.now())
   await client.invites.accept({
     params,
-    body: { attemptId: answer.attemptId, acceptance: mutable(acceptance), ...sealed },
+    body: { attemptId: answer.attemptId, acceptance: acceptance, ...sealed },
   })
   return { ...owner, email, identity, codes, trustAnchor }
 }
@@ -121,7 +112,7 @@ export async function endorseInvite(
     isKnown: async (principal) => principal !== `user:${userId}` || (await isKnown(principal)),
   })
   const keyAdd = await endorseAcceptance(acceptance, identity)
-  await admin.client.invites.endorse({ params: { id: inviteId }, body: { keyAdd: mutable(keyAdd) } })
+  await admin.client.invites.endorse({ params: { id: inviteId }, body: { keyAdd: keyAdd } })
 }
 
 /** Removes a person, and signs off the keys that only a signature can end. */
@@ -131,6 +122,6 @@ export async function removeUser(admin: Person, userId: string): Promise<void> {
     const event = await makeDocument(keyRevoke, { org: admin.orgId, at: Date.now(), kid, reason: 'removed' }, [
       admin.identity,
     ])
-    await admin.client.userKeys.revoke({ body: { event: mutable(event) } })
+    await admin.client.userKeys.revoke({ body: { event: event } })
   }
 }

@@ -26,7 +26,7 @@ import {
   recoveryTokenOf,
   registerPassphrase,
 } from './passphrase.ts'
-import { type Codes, connect, ensureAnchor, mutable, onDevice, type Person, type Server } from './people.ts'
+import { type Codes, connect, ensureAnchor, onDevice, type Person, type Server } from './people.ts'
 
 // What a person does with their own keys: another passphrase, another recovery code, other keys, and the way back with the code.
 
@@ -142,8 +142,8 @@ export async function rotateUserKey(
   const recovery = { bundle, token: await recoveryTokenOf(code) }
   await person.client.userKeys.rotate({
     body: {
-      event: mutable(event),
-      replacements: replacements.map(mutable),
+      event,
+      replacements: [...replacements],
       bundleVersion: place.bundleVersion,
       privateBundle,
       recovery,

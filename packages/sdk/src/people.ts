@@ -147,7 +147,7 @@ export async function setUp(options: SetUpOptions): Promise<FirstPerson> {
   }
   const genesis = await makeDocument(orgGenesis, members, [identity])
   const finish = await client.setup.finish({
-    body: { attemptId, orgName, userName, tenantName, genesis: mutable(genesis), ...sealed, ...onDevice(options) },
+    body: { attemptId, orgName, userName, tenantName, genesis: genesis, ...sealed, ...onDevice(options) },
   })
   const { accessToken, expiresAt, trustAnchor, tenantId } = finish
   ensureAnchor(trustAnchor, { org: orgId, genesis: documentHash(genesis), origin: log.origin, vkey: log.vkey })
@@ -190,14 +190,6 @@ export function ensureAnchor(trustAnchor: string, pinned: Pinned): void {
       { org: pinned.org },
     )
 }
-
-/** Contract shapes are mutable, documents are not. */
-export const mutable = <T extends { readonly signatures: readonly unknown[] }>(
-  envelope: T,
-): Omit<T, 'signatures'> & { signatures: T['signatures'][number][] } => ({
-  ...envelope,
-  signatures: [...envelope.signatures],
-})
 
 export interface LoginOptions extends Server {
   readonly email: string

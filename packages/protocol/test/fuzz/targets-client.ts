@@ -98,7 +98,7 @@ function sealed({ bundle, asset }: Fixtures): Target[] {
   return [
     target(
       'openPrivateBundle',
-      0.1,
+      1,
       (random) => carried(random, 'vub3.', [bundle.text], false),
       async (text) => {
         await openPrivateBundle(bundle.key, bundle.place, text)
@@ -107,7 +107,7 @@ function sealed({ bundle, asset }: Fixtures): Target[] {
     ),
     target(
       'unwrapContentKey',
-      0.2,
+      1,
       (random) => carried(random, '', [asset.cek], false),
       async (cek) => {
         await unwrapContentKey(asset.dek, asset.place, cek)
@@ -116,7 +116,7 @@ function sealed({ bundle, asset }: Fixtures): Target[] {
     ),
     target(
       'openAssetMeta',
-      0.2,
+      1,
       (random) => carried(random, '', [asset.meta], false),
       async (meta) => {
         await openAssetMeta(asset.key, asset.place, meta)

@@ -95,7 +95,7 @@ function keys({ world }: Fixtures): Target {
   const samples = [world.actors.alice, world.actors.worker, world.actors.hybrid]
   return target(
     'checkKey',
-    0.1,
+    1,
     (random) => {
       const { key, kid } = random.pick(samples)
       return bundleInput(random, key.bundle, kid)

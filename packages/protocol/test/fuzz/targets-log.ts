@@ -42,7 +42,7 @@ function notes(fixtures: Fixtures): Target[] {
   )
   const verify = target(
     'verifyCheckpoint',
-    0.1,
+    1,
     (random) => mutateText(random, random.pick(samples), samples),
     async (note) => {
       const { origin, size, root } = await verifyCheckpoint(note, { ...log, cosigners: policy })

@@ -61,7 +61,7 @@ function rows({ opened, world }: Fixtures): Target[] {
   return [
     target(
       'verifyItems',
-      0.2,
+      1,
       (random) => mutateJson(random, tree),
       (candidate) => {
         if (!Array.isArray(candidate)) return
@@ -75,7 +75,7 @@ function rows({ opened, world }: Fixtures): Target[] {
     ),
     target(
       'verifyItemRow',
-      0.2,
+      1,
       (random) => mutateJson(random, random.pick(samples), samples),
       (candidate) => {
         const claim = candidate as { row?: unknown; proof?: unknown } | null

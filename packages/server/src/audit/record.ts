@@ -83,15 +83,23 @@ export const recordFor = (
   insert(deps, db, { orgId, actor, request: deps.request, outcome: 'success', errorCode: null }, event)
 
 /** A refusal is recorded on its own: its transaction is gone. If even that fails, the refusal stands. */
-export async function recordRefusal(
+export const recordRefusal = (
   deps: Deps,
-  principal: Principal,
+  { orgId, type, id }: Principal,
   request: RequestFacts,
   errorCode: string,
+): Promise<void> => recordRefusalFor({ ...deps, request }, orgId, { type, id }, request.routeName, errorCode)
+
+/** The same of somebody who is not known to be who they say: the actor is whom they named. */
+export async function recordRefusalFor(
+  deps: Deps & { request: RequestFacts },
+  orgId: string,
+  actor: { type: string; id: string },
+  action: string,
+  errorCode: string,
 ): Promise<void> {
-  const { orgId, type, id } = principal
-  const recording: Recording = { orgId, actor: { type, id }, request, outcome: 'refused', errorCode }
-  await inOrg(deps, orgId, (db) => insert(deps, db, recording, { action: request.routeName })).catch(() => undefined)
+  const recording: Recording = { orgId, actor, request: deps.request, outcome: 'refused', errorCode }
+  await inOrg(deps, orgId, (db) => insert(deps, db, recording, { action })).catch(() => undefined)
 }
 
 const beginAudited = (ctx: TxCtx, event: AuditEvent) =>

@@ -2,6 +2,7 @@ import { type Envelope, type LeafType, principalOf } from '@strongroom/protocol'
 import { record, recordFor } from '../audit/record.ts'
 import type { Deps, RequestFacts, TxCtx } from '../context.ts'
 import type { Db } from '../db/database.ts'
+import { ApiError } from '../errors.ts'
 import { type Appended, appendAct } from './append.ts'
 import { type Transparency, transparencyOf } from './transparency.ts'
 
@@ -23,7 +24,7 @@ export type DirectoryAct = (typeof DIRECTORY_ACTS)[number]
 export interface DirectoryOptions {
   /** The acts this route may bring; every directory act if absent. */
   readonly allowed?: readonly DirectoryAct[]
-  /** The size of the log the caller knows. */
+  /** The size of the log the caller knows; if absent, what the request says. */
   readonly have?: number | undefined
 }
 
@@ -68,7 +69,8 @@ export async function commitDirectory(
   docs: readonly Envelope[],
   options: DirectoryOptions = {},
 ): Promise<DirectoryReceipt> {
-  const { receipt, event } = await commit(ctx, ctx.db, ctx.principal.orgId, docs, options)
+  const known = { have: ctx.request.have, ...options }
+  const { receipt, event } = await commit(ctx, ctx.db, ctx.principal.orgId, docs, known)
   await record(ctx, event)
   return receipt
 }
@@ -86,7 +88,14 @@ export async function commitDirectoryFor(
   docs: readonly Envelope[],
   options: DirectoryOptions = {},
 ): Promise<DirectoryReceipt> {
-  const { receipt, event } = await commit(deps, db, orgId, docs, options)
+  const known = { have: deps.request.have, ...options }
+  const { receipt, event } = await commit(deps, db, orgId, docs, known)
   await recordFor(deps, db, orgId, actor, event)
   return receipt
+}
+
+/** Whose act it is, the signatures decide; but nobody brings what somebody else has signed. */
+export function ensureBroughtBySigner({ principal }: TxCtx, kid: string): void {
+  if (principalOf(kid) !== principal.id)
+    throw new ApiError('signer_not_authorised', { details: { rule: 'not_authorised', kid } })
 }

@@ -26,3 +26,8 @@ export async function ensureTenants({ db, principal }: TxCtx, entries: readonly 
   const active = await roleStore.activeTenants(db, principal.orgId, named)
   if (active.length !== named.length) throw new ApiError('tenant_not_found')
 }
+
+/** For acts on the keys of an agent, which an admin of the directory does in any tenant. */
+export async function ensureActiveAgent({ db, principal }: TxCtx, agentId: string): Promise<void> {
+  if (!(await store.isActive(db, principal.orgId, agentId))) throw new ApiError('agent_not_found')
+}

@@ -159,3 +159,13 @@ export async function archiveAgent(db: Db, orgId: string, agentId: string, at: D
     .executeTakeFirst()
   return numUpdatedRows === 1n
 }
+
+export const isActive = async (db: Db, orgId: string, agentId: string): Promise<boolean> =>
+  (await db
+    .selectFrom('agent')
+    .select('agent_id')
+    .where('org_id', '=', orgId)
+    .where('agent_id', '=', agentId)
+    .where('status', '=', 'active')
+    .forShare()
+    .executeTakeFirst()) !== undefined

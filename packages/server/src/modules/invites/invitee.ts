@@ -39,7 +39,7 @@ export const show: PublicHandler<typeof invites.show> = (deps, { params }) =>
       userId,
       email,
       name,
-      invite: { ...invite, signatures: [...invite.signatures] },
+      invite,
       trustAnchor: await trustAnchorOf(db, orgId),
       expiresAt: expiresAt.toISOString(),
     }

@@ -77,8 +77,8 @@ export const list: Handler<typeof invites.list> = (ctx, { query }) =>
     const listed = await store.list(ctx.db, sightOf(ctx), ctx.now(), query)
     return listAnswer('data', listed, ({ invite, acceptance, createdAt, expiresAt, ...row }) => ({
       ...row,
-      invite: { ...invite, signatures: [...invite.signatures] },
-      acceptance: acceptance && { ...acceptance, signatures: [...acceptance.signatures] },
+      invite,
+      acceptance,
       createdAt: createdAt.toISOString(),
       expiresAt: expiresAt.toISOString(),
     }))

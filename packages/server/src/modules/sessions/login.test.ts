@@ -1,9 +1,10 @@
 import { api } from '@strongroom/contract'
 import { formatDeviceSecret, formatTrustAnchor, makeDeviceSecret, parseTrustAnchor } from '@strongroom/protocol'
-import { type Client, createClient, type FirstPerson, login } from '@strongroom/sdk'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { ApiError, type Client, createClient, type FirstPerson, login } from '@strongroom/sdk'
+import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { type Harness, startHarness } from '../../../test/harness.ts'
 import { bodyFor, codeOf, contentOf, FOUNDER, foundOrg, outcomes, refusal } from '../../../test/people.ts'
+import { asSuperuser } from '../../../test/principals.ts'
 import { outsideOrgs } from '../../context.ts'
 import { countTry } from './throttle.ts'
 
@@ -79,6 +80,29 @@ it('gives one body for every login that fails', async () => {
   const refusals = await Promise.all(bodies.map((one) => refusal(anonymous.sessions.loginFinish({ body: one }))))
   for (const one of refusals)
     expect(one).toEqual({ status: 401, code: 'login_failed', details: undefined, retryAfter: undefined })
+})
+
+it('records a failed login in the organisation of whom it was for, and one for an unknown address nowhere', async () => {
+  const body = await finishBody()
+  const { attemptId: fake } = await anonymous.sessions.loginStart({
+    body: { ...(await startBody()), email: 'nobody@example.com' },
+  })
+  const requestIdOf = async (wrong: object): Promise<string> => {
+    const error = await anonymous.sessions.loginFinish({ body: { ...body, ...wrong } }).catch((cause: unknown) => cause)
+    return error instanceof ApiError && error.code === 'login_failed' ? String(error.requestId) : String(error)
+  }
+  const ids = [await requestIdOf({ attemptId: fake }), await requestIdOf({ finishLoginRequest: 'AAAA' })]
+  const recorded = () =>
+    asSuperuser(h, async (client) => {
+      const sql = 'select org_id, actor_id, action, outcome, error_code, request_id from audit_event'
+      return (await client.query(`${sql} where request_id = any($1)`, [ids])).rows
+    })
+  const of = { org_id: alice.orgId, actor_id: `user:${alice.userId}`, request_id: ids[1] }
+  await vi.waitFor(async () =>
+    expect(await recorded()).toEqual([
+      { ...of, action: 'session.login', outcome: 'refused', error_code: 'login_failed' },
+    ]),
+  )
 })
 
 it('uses an attempt once, whether it fails or succeeds, also for twelve at a time', async () => {

@@ -1,5 +1,5 @@
 import type { sessions } from '@strongroom/contract'
-import { recordFor } from '../../audit/record.ts'
+import { recordFor, recordRefusalFor } from '../../audit/record.ts'
 import { type Deps, inOrg, outsideOrgs } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { ApiError, found } from '../../errors.ts'
@@ -43,21 +43,30 @@ export interface ProvenLogin {
   readonly buckets: readonly string[]
 }
 
-/** Whoever finishes an attempt has proven the passphrase of its account; undefined if they have not. */
-export async function proveLogin(
+/** An attempt that ends: proven is who it was for only if the passphrase was right. */
+async function endAttempt(
   deps: Deps,
   db: Db,
   proof: { attemptId: string; finishLoginRequest: string },
-): Promise<ProvenLogin | undefined> {
+): Promise<{ proven?: ProvenLogin; failedFor?: ProvenLogin['account'] }> {
   const attempt = await takeAttempt(deps, db, 'login', proof.attemptId)
-  if (!attempt || !loginSucceeds(attempt.serverLoginState, proof.finishLoginRequest) || attempt.account === null)
-    return undefined
-  return { account: attempt.account, buckets: attempt.buckets }
+  if (!attempt) return {}
+  const succeeds = loginSucceeds(attempt.serverLoginState, proof.finishLoginRequest)
+  const { account, buckets } = attempt
+  if (account === null) return {}
+  return succeeds ? { proven: { account, buckets } } : { failedFor: account }
 }
+
+/** Whoever finishes an attempt has proven the passphrase of its account; undefined if they have not. */
+export const proveLogin = async (...attempt: Parameters<typeof endAttempt>): Promise<ProvenLogin | undefined> =>
+  (await endAttempt(...attempt)).proven
 
 export const loginFinish: PublicHandler<typeof sessions.loginFinish> = async (deps, { body }) => {
   // In a transaction of its own: an attempt is over, also when it fails.
-  const { account, buckets } = found(await outsideOrgs(deps, (db) => proveLogin(deps, db, body)), 'login_failed')
+  const { proven, failedFor } = await outsideOrgs(deps, (db) => endAttempt(deps, db, body))
+  // Not waited for: the time an answer takes must not tell whether the address is known.
+  if (failedFor) recordFailedLogin(deps, failedFor)
+  const { account, buckets } = found(proven, 'login_failed')
   const { orgId, userId } = account
   return inOrg(deps, orgId, async (db) => {
     const user = await activeUser(db, orgId, userId)
@@ -91,4 +100,13 @@ export const loginFinish: PublicHandler<typeof sessions.loginFinish> = async (de
       trustAnchor: await trustAnchorOf(db, orgId),
     }
   })
+}
+
+/** The organisation sees who was guessed at, and from where. */
+function recordFailedLogin(
+  deps: Parameters<typeof recordRefusalFor>[0],
+  { orgId, userId }: ProvenLogin['account'],
+): void {
+  const actor = { type: 'user', id: `user:${userId}` }
+  void recordRefusalFor(deps, orgId, actor, 'session.login', 'login_failed')
 }

@@ -101,7 +101,7 @@ async function genesisBy(principal: Principal, { genesis }: Body): Promise<Body[
     { org, at, policy, salt, admins: [{ kid: mallory.kid, key: mallory.key.bundle }] },
     [mallory],
   )
-  return { ...forged, signatures: [...forged.signatures] }
+  return forged
 }
 
 it('refuses whatever is wrong with a finish, leaves nothing behind, and the same finish then succeeds', async () => {

@@ -79,7 +79,7 @@ export const document: Handler<typeof transparency.document> = (ctx, { params })
     if (kind === 'wrapped-dek' && !holds(principal.permissions, permission))
       throw new ApiError('machine_permission_denied', { details: { permission } })
     const { payload, payloadType, signatures } = envelope
-    return { document: { payload, payloadType, signatures: [...signatures] } }
+    return { document: { payload, payloadType, signatures } }
   })
 
 export const proof: Handler<typeof transparency.proof> = (ctx, { params: { index }, query }) =>
@@ -95,4 +95,4 @@ export const proof: Handler<typeof transparency.proof> = (ctx, { params: { index
   })
 
 export const state: Handler<typeof transparency.state> = (ctx, { query: { name, have } }) =>
-  transact(ctx, ({ db, principal }) => transparencyOf(db, principal.orgId, [name], have))
+  transact(ctx, ({ db, principal, request }) => transparencyOf(db, principal.orgId, [name], have ?? request.have))

@@ -1,10 +1,10 @@
 import type { userKeys } from '@strongroom/contract'
-import { type Envelope, keyRevoke, keyRotate, peekDocument, principalOf } from '@strongroom/protocol'
+import { type Envelope, keyRevoke, keyRotate, peekDocument } from '@strongroom/protocol'
 import { record } from '../../audit/record.ts'
 import { type Ctx, type TxCtx, transact } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
-import { commitDirectory } from '../../log/directory-commit.ts'
+import { commitDirectory, ensureBroughtBySigner } from '../../log/directory-commit.ts'
 import { refusing } from '../../log/refusals.ts'
 import { proveLogin } from '../sessions/login.ts'
 import { answerRegistration } from '../sessions/opaque.ts'
@@ -77,7 +77,7 @@ export const rotate: Handler<typeof userKeys.rotate> = (ctx, { body }) =>
     const person = personOf(ctx)
     const { event, replacements, bundleVersion, privateBundle, recovery } = body
     const { kid, oldKid } = (await refusing(async () => peekDocument(keyRotate, event))).payload
-    ensureOwn(person.userId, oldKid)
+    ensureBroughtBySigner(ctx, oldKid)
     await commitDirectory(ctx, [event, ...replacements], { allowed: ['key.rotate'] })
     // A copy of the old keys for the recovery code would bring back keys that are over.
     const copy = recovery ? recoveryRow(recovery, bundleVersion) : null
@@ -91,17 +91,11 @@ export const rotate: Handler<typeof userKeys.rotate> = (ctx, { body }) =>
     return { kid, bundleVersion }
   })
 
-function ensureOwn(userId: string, kid: string): void {
-  if (principalOf(kid) !== `user:${userId}`)
-    throw new ApiError('signer_not_authorised', { details: { rule: 'not_authorised', kid } })
-}
-
 export const revoke: Handler<typeof userKeys.revoke> = (ctx, { body }) =>
   transact(ctx, async (ctx) => {
     const event: Envelope = body.event
     const { kid, by } = (await refusing(async () => peekDocument(keyRevoke, event))).payload
-    // Whose key may be revoked is decided by the signature; nobody brings what somebody else has signed.
-    ensureOwn(personOf(ctx).userId, by)
+    ensureBroughtBySigner(ctx, by)
     await commitDirectory(ctx, [event], { allowed: ['key.revoke'] })
     return { kid }
   })
