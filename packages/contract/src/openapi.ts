@@ -6,7 +6,7 @@ import { type Access, API_PREFIX, type Route, type Routes } from './route.ts'
 
 /** The refusals every route of its kind can answer with. */
 export function commonErrors({ access, method, body, query, params }: Route): readonly ErrorCode[] {
-  const known: ErrorCode[] = ['rate_limited', 'internal_error', 'not_ready', 'wrong_host']
+  const known: ErrorCode[] = ['rate_limited', 'internal_error', 'not_ready', 'overloaded', 'wrong_host']
   if (access.kind === 'setup') known.push('invalid_setup_token')
   else if (access.kind !== 'public') known.push('missing_machine_auth', 'unauthorized', 'invalid_api_key')
   if (access.kind === 'permission' || access.kind === 'global-admin' || (access.kind === 'agent' && access.permission))
@@ -16,6 +16,7 @@ export function commonErrors({ access, method, body, query, params }: Route): re
   if (access.kind === 'global-admin') known.push('global_admin_required')
   if (access.kind === 'user') known.push('key_kind_refused', ...(access.anyOf ? (['role_required'] as const) : []))
   if (body || query || params) known.push('validation_failed')
+  if (query?.properties.page) known.push('list_too_long')
   if (method !== 'GET') known.push('invalid_json', 'payload_too_large', 'unsupported_media_type', 'audit_unavailable')
   if (method !== 'GET' && access.kind !== 'public' && access.kind !== 'setup')
     known.push('idempotency_in_progress', 'idempotency_key_reused')

@@ -15,6 +15,8 @@ export interface ClientOptions {
 export interface CallOptions {
   readonly idempotencyKey?: string
   readonly signal?: AbortSignal
+  /** The size of the log that is known already: the answer then proves that the log only grew since. */
+  readonly have?: number
 }
 
 /** `query` may be left out where all of its members may. */
@@ -52,6 +54,7 @@ function headersOf(
     ...(options.accessToken !== undefined && { authorization: `Bearer ${options.accessToken}` }),
     ...(options.deviceInstallationId !== undefined && { 'x-device-installation-id': options.deviceInstallationId }),
     ...(options.setupToken !== undefined && { 'x-setup-token': options.setupToken }),
+    ...(call.have !== undefined && { 'tlog-have': String(call.have) }),
     ...(isWrite && { 'idempotency-key': call.idempotencyKey ?? crypto.randomUUID() }),
   }
 }

@@ -2,6 +2,7 @@ import { ERRORS, type ErrorCode } from '@strongroom/contract'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { ApiError } from '../errors.ts'
+import { SECURITY_HEADERS } from './security-headers.ts'
 
 /** Fastify's own refusals, in the API's words. */
 const FROM_FASTIFY: Readonly<Record<string, ErrorCode>> = {
@@ -12,6 +13,8 @@ const FROM_FASTIFY: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_MAX_PARAM_LENGTH: 'route_not_found',
   FST_ERR_BAD_URL: 'route_not_found',
   FST_ERR_ASYNC_CONSTRAINT: 'route_not_found',
+  // Only for methods that are none of HTTP, such as DESCRIBE.
+  FST_ERR_NOT_FOUND: 'bad_request',
 }
 
 export function errorBody(
@@ -36,10 +39,21 @@ export function errorBody(
 export const codeOf = (error: unknown): ErrorCode =>
   error instanceof ApiError ? error.code : (FROM_FASTIFY[(error as { code?: string }).code ?? ''] ?? 'internal_error')
 
+const LITTLE = 65_536
+
+/** What the client still sends would have to be read to its end; beyond a little, the connection goes instead. */
+export function closeIfUnread({ raw }: FastifyRequest, reply: FastifyReply): void {
+  const { 'content-length': length = '0', 'transfer-encoding': coding } = raw.headers
+  if (!raw.complete && (coding !== undefined || Number(length) > LITTLE)) reply.header('connection', 'close')
+}
+
 /** Anything thrown becomes the one error body. What is not an `ApiError` is a bug: logged with its cause, answered without it. */
 export function answerErrors(log: Logger) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     request.errorCode = codeOf(error)
+    // What the router refuses has run no hook.
+    reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
+    closeIfUnread(request, reply)
     if (error instanceof ApiError) {
       return reply
         .code(error.status)

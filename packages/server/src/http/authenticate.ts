@@ -51,58 +51,55 @@ export async function authenticate(deps: Deps, headers: CredentialHeaders): Prom
 
 const NOBODY = { agentId: null, userId: null, keyId: null, sessionId: null, accessKey: null } as const
 
+/** One body for all that is wrong with a key: malformed, unknown, wrong, rotated, or of somebody who is gone. */
 async function authenticateKey(deps: Deps, text: string): Promise<Principal> {
   const key = parseApiKey(text)
   if (!key) throw new ApiError('invalid_api_key')
-  const row = await ask<KeyRow>(deps, 'authenticate_key', 'select authenticate_key($1) as row', [key.accessKey])
+  const row = await available(deps, () => deps.database.findKey<KeyRow>(key.accessKey))
   const genuine = secretMatches(deps.pepper, key.secret, row?.secretHmac)
   if (!row || !genuine || row.keyStatus !== 'active') throw new ApiError('invalid_api_key')
-  const { orgId, keyId, agent, user, globalAdmin } = row
-  const common = {
-    ...NOBODY,
-    orgId,
-    keyId,
-    accessKey: key.accessKey,
-    authMethod: 'api_key',
-    tenantRoles: row.roles,
-    globalAdmin,
-  } as const
-  if (agent) {
-    if (agent.status !== 'active') throw new ApiError('invalid_api_key')
-    return {
-      ...common,
-      type: 'agent',
-      id: `agent:${agent.agentId}`,
-      name: agent.name,
-      tenantId: agent.tenantId,
-      agentId: agent.agentId,
-      permissions: agent.permissions,
-      orgRoles: [],
-    }
-  }
-  if (user) {
-    if (user.status !== 'active') throw new ApiError('invalid_api_key')
-    return {
-      ...common,
-      type: 'user',
-      id: `user:${user.userId}`,
-      name: user.name,
-      tenantId: user.tenantId,
-      userId: user.userId,
-      permissions: row.permissions,
-      orgRoles: user.orgRoles,
-    }
-  }
-  return {
-    ...common,
-    type: 'operator',
-    id: `operator:${keyId}`,
-    name: 'operator',
-    tenantId: null,
-    permissions: ['machine.all'],
-    orgRoles: [],
-  }
+  const common = commonOf(row, key.accessKey)
+  if (row.agent) return agentPrincipal(common, row.agent)
+  if (row.user) return keyUserPrincipal(common, row.user, row.permissions)
+  return operatorPrincipal(common)
 }
+
+type Common = Pick<
+  Principal,
+  'orgId' | 'keyId' | 'accessKey' | 'authMethod' | 'tenantRoles' | 'globalAdmin' | keyof typeof NOBODY
+>
+
+const commonOf = ({ orgId, keyId, roles, globalAdmin }: KeyRow, accessKey: string): Common => ({
+  ...NOBODY,
+  orgId,
+  keyId,
+  accessKey,
+  authMethod: 'api_key',
+  tenantRoles: roles,
+  globalAdmin,
+})
+
+function agentPrincipal(common: Common, agent: NonNullable<KeyRow['agent']>): Principal {
+  const { agentId, tenantId, name, permissions, status } = agent
+  if (status !== 'active') throw new ApiError('invalid_api_key')
+  return { ...common, type: 'agent', id: `agent:${agentId}`, name, tenantId, agentId, permissions, orgRoles: [] }
+}
+
+function keyUserPrincipal(common: Common, user: UserRow, permissions: readonly string[]): Principal {
+  const { userId, tenantId, name, orgRoles, status } = user
+  if (status !== 'active') throw new ApiError('invalid_api_key')
+  return { ...common, type: 'user', id: `user:${userId}`, name, tenantId, userId, permissions, orgRoles }
+}
+
+const operatorPrincipal = (common: Common): Principal => ({
+  ...common,
+  type: 'operator',
+  id: `operator:${common.keyId}`,
+  name: 'operator',
+  tenantId: null,
+  permissions: ['machine.all'],
+  orgRoles: [],
+})
 
 async function authenticateToken(deps: Deps, authorization: string, device: string | undefined): Promise<Principal> {
   const [scheme, token, ...rest] = authorization.split(' ')
@@ -137,10 +134,15 @@ async function authenticateToken(deps: Deps, authorization: string, device: stri
 }
 
 /** A named statement: PostgreSQL parses it once per connection, and this one runs on every request. */
-async function ask<T>(deps: Deps, name: string, text: string, values: unknown[]): Promise<T | null> {
-  try {
+const ask = <T>(deps: Deps, name: string, text: string, values: unknown[]): Promise<T | null> =>
+  available(deps, async () => {
     const { rows } = await deps.database.pool.query<{ row: T | null }>({ name, text, values })
     return rows[0]?.row ?? null
+  })
+
+async function available<T>(deps: Deps, look: () => Promise<T | null>): Promise<T | null> {
+  try {
+    return await look()
   } catch (cause) {
     deps.log.error({ event: 'authentication_unavailable', code: (cause as { code?: string }).code })
     throw new ApiError('not_ready', { headers: { 'retry-after': '2' } })

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Harness, startHarness, type TestAgent } from '../../test/harness.ts'
 import { inOrg, outsideOrgs } from '../context.ts'
-import { listRows } from './pagination.ts'
+import { listRows, MAX_ALL_ROWS } from './pagination.ts'
 
 // On the list of agents, for all lists. Catches: a total counted in a statement of its own, a limit that is clamped instead of
 // refused, an order without the id, `meta` without a page.
@@ -121,6 +121,23 @@ it('refuses pages and limits that are none, instead of bending them', async () =
     const response = await fetch(`${h.url}/api/v1/machine/agent?${query}`, { headers: { 'x-api-key': manager.apiKey } })
     expect([query, response.status, (await response.json()).error.code]).toEqual([query, 400, 'validation_failed'])
   }
+})
+
+it('answers all rows or refuses to, and never only some of them', async () => {
+  const order = { time: 'at', id: 'id' } as const
+  const rows = (count: number) =>
+    sql<{
+      id: number
+      at: Date
+    }>`(select i as id, '2026-01-01T00:00:00Z'::timestamptz as at from generate_series(1, ${sql.lit(count)}) as i)`
+  const all = (count: number, maxRows?: number) =>
+    outsideOrgs(h.deps, (db) => listRows(db, rows(count), order, {}, maxRows))
+  expect((await all(7, 7)).rows).toHaveLength(7)
+  await expect(all(8, 7)).rejects.toMatchObject({ code: 'list_too_long', status: 422, details: { maxRows: 7 } })
+  expect((await all(MAX_ALL_ROWS)).rows).toHaveLength(MAX_ALL_ROWS)
+  await expect(all(MAX_ALL_ROWS + 1)).rejects.toMatchObject({ code: 'list_too_long' })
+  const page = await outsideOrgs(h.deps, (db) => listRows(db, rows(20_000), order, { page: 200, limit: 100 }))
+  expect(page.meta).toEqual({ total: 20_000, page: 200, limit: 100, totalPages: 200 })
 })
 
 it('counts and reads one state, also while others write', async () => {

@@ -1,5 +1,6 @@
 import { type Expression, sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { ApiError } from '../errors.ts'
 
 // The one way a list is answered: all rows, or one page of them with a truthful count.
 
@@ -22,20 +23,25 @@ export interface ListOrder<Row> {
 }
 
 const DEFAULT_LIMIT = 25
+/** An answer is made as a whole in memory: beyond this it would keep everybody else waiting. */
+export const MAX_ALL_ROWS = 10_000
 
 /**
  * Runs a select that has neither order nor limit. A page and its total come from one statement, that is from one snapshot;
- * a page beyond the end is empty and still says how many there are.
+ * a page beyond the end is empty and still says how many there are. All rows are all rows or a refusal, never some of them.
  */
 export async function listRows<Row extends object>(
   db: Db,
   select: Expression<Row>,
   order: ListOrder<Row>,
   { page, limit = DEFAULT_LIMIT }: PageQuery,
+  maxRows: number = MAX_ALL_ROWS,
 ): Promise<Listed<Row>> {
   const newestFirst = sql`${sql.ref(order.time)} desc, ${sql.ref(order.id)} desc`
   if (page === undefined) {
-    const { rows } = await sql<Row>`select * from ${select} as listed order by ${newestFirst}`.execute(db)
+    const all = sql<Row>`select * from ${select} as listed order by ${newestFirst} limit ${maxRows + 1}`
+    const { rows } = await all.execute(db)
+    if (rows.length > maxRows) throw new ApiError('list_too_long', { details: { maxRows } })
     return { rows }
   }
   const { rows } = await sql<Row & { list_total: number; on_page: true | null }>`

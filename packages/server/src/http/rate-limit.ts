@@ -61,3 +61,15 @@ export const PER_CREDENTIAL: Limit = { perMinute: 6000, burst: 1200 }
 /** Failed attempts only: an address with valid credentials is never slowed by this one. */
 export const FAILURES_PER_ADDRESS: Limit = { perMinute: 60, burst: 60 }
 export const FAILURES_PER_KEY: Limit = { perMinute: 10, burst: 10 }
+
+/** Whom an address stands for: one of IPv4 by itself, one of IPv6 with its whole /64, since each customer has one. */
+export function networkOf(ip: string): string {
+  const v4 = /(?:^|:)([0-9]{1,3}(?:\.[0-9]{1,3}){3})$/.exec(ip)?.[1]
+  if (v4 !== undefined) return v4
+  const [head = '', tail] = (ip.split('%')[0] ?? '').toLowerCase().split('::')
+  const groups = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros =
+    tail === undefined ? [] : Array.from({ length: Math.max(0, 8 - groups.length - after.length) }, () => '0')
+  return [...groups, ...zeros, ...after].slice(0, 4).join(':')
+}

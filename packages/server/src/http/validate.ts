@@ -22,8 +22,8 @@ function compile(part: Part, schema: TSchema): Check {
 }
 
 const LITERALS: Readonly<Record<string, RegExp>> = {
-  integer: /^-?(?:0|[1-9][0-9]{0,14})$/,
-  number: /^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?$/,
+  integer: /^(?:0|-?[1-9][0-9]{0,14})$/,
+  number: /^(?!-0(?:\.0+)?$)-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,15})?$/,
   boolean: /^(?:true|false)$/,
 }
 
@@ -70,4 +70,13 @@ export function compileInput(route: Route): (request: FastifyRequest) => unknown
       ...(body && { body: body(request.body) }),
     }
   }
+}
+
+const HAVE = /^[1-9][0-9]{0,14}$/
+
+/** `Tlog-Have`: the size of the log that the caller knows (docs/protocol.md 5.4). */
+export function readHave(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  if (!HAVE.test(text)) throw new ApiError('validation_failed', { details: { header: 'Tlog-Have' } })
+  return Number(text)
 }

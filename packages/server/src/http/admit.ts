@@ -1,0 +1,86 @@
+import type { Route } from '@strongroom/contract'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Deps, Principal } from '../context.ts'
+import { ApiError } from '../errors.ts'
+import { ensureAccess, isPublic } from './access.ts'
+import { authenticate } from './authenticate.ts'
+import {
+  FAILURES_PER_ADDRESS,
+  FAILURES_PER_KEY,
+  type Limit,
+  networkOf,
+  PER_CREDENTIAL,
+  type RateLimiter,
+} from './rate-limit.ts'
+
+// From a request to a known principal that may read on. All of it happens before the body is read: a stranger learns nothing
+// from our validation.
+
+export interface Gate {
+  readonly deps: Deps
+  readonly limiter: RateLimiter
+}
+
+export async function admit(gate: Gate, route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  if (isPublic(route.access)) {
+    takeFrom(gate, reply, `public ${networkOf(request.ip)}`, PER_CREDENTIAL)
+    return
+  }
+  const principal = await identify(gate, request, reply)
+  request.principal = principal
+  takeFrom(gate, reply, `credential ${principal.keyId ?? principal.sessionId}`, PER_CREDENTIAL)
+  ensureAccess(route.access, principal)
+}
+
+export const header = (request: FastifyRequest, name: string): string | undefined => {
+  const value = request.headers[name]
+  return Array.isArray(value) ? value.join(',') : value
+}
+
+/** A failed attempt is counted against the address and the named key; successes are not. */
+async function identify(gate: Gate, request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
+  const apiKey = header(request, 'x-api-key')
+  try {
+    return await authenticate(gate.deps, {
+      apiKey,
+      authorization: header(request, 'authorization'),
+      deviceInstallationId: header(request, 'x-device-installation-id'),
+    })
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) countFailure(gate, request, reply, apiKey)
+    throw error
+  }
+}
+
+/** Only failures are slowed: nobody can lock out a valid credential by failing on its address or under its name. */
+function countFailure(gate: Gate, request: FastifyRequest, reply: FastifyReply, apiKey: string | undefined): void {
+  takeFrom(gate, reply, `address ${networkOf(request.ip)}`, FAILURES_PER_ADDRESS)
+  if (apiKey !== undefined) takeFrom(gate, reply, `key ${apiKey.slice(0, 24)}`, FAILURES_PER_KEY)
+}
+
+function takeFrom({ deps, limiter }: Gate, reply: FastifyReply, bucket: string, limit: Limit): void {
+  const verdict = limiter.take(bucket, limit, deps.now().getTime())
+  reply.headers({
+    'ratelimit-limit': verdict.limit,
+    'ratelimit-remaining': verdict.remaining,
+    'ratelimit-reset': verdict.resetSeconds,
+  })
+  if (!verdict.allowed) throw new ApiError('rate_limited', { headers: { 'retry-after': String(verdict.resetSeconds) } })
+}
+
+const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i
+
+/** What is too large, compressed or no JSON is refused by its headers; only then is the client told to send it. */
+export function admitBody(route: Route, limit: number, request: FastifyRequest, reply: FastifyReply): void {
+  const { 'transfer-encoding': coding, 'content-length': length = '0', expect } = request.headers
+  const encoding = header(request, 'content-encoding')
+  if (coding === undefined && length === '0') return
+  if (!route.body)
+    throw new ApiError('validation_failed', {
+      details: { in: 'body', problems: [{ path: '/', problem: 'this route takes no body' }] },
+    })
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new ApiError('unsupported_media_type')
+  if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) throw new ApiError('unsupported_media_type')
+  if (Number(length) > limit) throw new ApiError('payload_too_large')
+  if (expect !== undefined) reply.raw.writeContinue()
+}
