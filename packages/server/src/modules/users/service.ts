@@ -1,5 +1,13 @@
 import type { User, users } from '@strongroom/contract'
-import { changeOf, ensureMayGive, ensureOutranks, ensureRunsTenant, roleKey, tenantsRunBy } from '../../access/roles.ts'
+import {
+  changeOf,
+  ensureMayGive,
+  ensureOutranks,
+  ensureRunsTenant,
+  roleKey,
+  type TenantRoleEntry,
+  tenantsRunBy,
+} from '../../access/roles.ts'
 import { record } from '../../audit/record.ts'
 import { type TxCtx, transact } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
@@ -105,6 +113,8 @@ export const setOrgRoles: Handler<typeof users.setOrgRoles> = (ctx, { params, bo
     return showTo(ctx)({ ...user, orgRoles: body.orgRoles })
   })
 
+const byKey = (one: TenantRoleEntry, other: TenantRoleEntry): number => (roleKey(one) < roleKey(other) ? -1 : 1)
+
 export const setTenantRoles: Handler<typeof users.setTenantRoles> = (ctx, { params, body }) =>
   transact(ctx, async (ctx) => {
     const owner = { orgId: ctx.principal.orgId, userId: params.id }
@@ -129,5 +139,7 @@ export const setTenantRoles: Handler<typeof users.setTenantRoles> = (ctx, { para
       targets: [{ type: 'user', id: owner.userId }],
       metadata: { added, removed },
     })
-    return showTo(ctx)(await openUser(ctx, params.id))
+    // Not read again: whoever loses their last role here may be out of the caller's sight now.
+    const held = before.tenantRoles.filter((entry) => !removed.includes(entry))
+    return showTo(ctx)({ ...before, tenantRoles: [...held, ...added].sort(byKey) })
   })

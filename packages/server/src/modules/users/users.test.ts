@@ -263,3 +263,12 @@ it('records who changed whom, and what was refused', async () => {
     { action: 'users.setOrgRoles', actor_id: `user:${admin.userId}`, outcome: 'refused', error_code: 'cannot_grant' },
   ])
 })
+
+it('lets a tenant admin take the last role from somebody who is at home elsewhere, and is out of sight then', async () => {
+  const here = { tenantId: org.tenantId, role: 'TENANT_MEMBER' } as const
+  const there = { tenantId: other.tenantId, role: 'TENANT_MEMBER' } as const
+  const guest = await seedUser(h, other, { name: 'guest', tenantRoles: [here, there] })
+  expect(await setTenant(tenantAdmin, guest, [])).toMatchObject({ userId: guest.userId, tenantRoles: [] })
+  expect((await owner.client.users.get({ params: { id: guest.userId } })).tenantRoles).toEqual([there])
+  expect(await codeOf(setTenant(tenantAdmin, guest, []))).toBe('user_not_found')
+})
