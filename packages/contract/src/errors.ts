@@ -61,6 +61,26 @@ export const ERRORS = {
     'This kind of principal cannot call this route.',
     'Use the API key of an agent, or log in.',
   ),
+  vault_access_denied: entry(
+    403,
+    'Your entry on the access list of the vault does not allow this.',
+    'Ask an administrator of the vault; details name the role it takes.',
+  ),
+  project_access_denied: entry(
+    403,
+    'Your entry on the access list of the project does not allow this.',
+    'Ask an administrator of the project; details name the role it takes.',
+  ),
+  project_access_incomplete: entry(
+    403,
+    'The project has vaults that you are not on the access list of, so there is no whole environment for you.',
+    'Ask the administrators of its vaults for access; details say how many are missing.',
+  ),
+  signed_url_refused: entry(
+    403,
+    'This address is altered, out of time, or not for this request.',
+    'Ask for a new one, and send exactly what it was given for.',
+  ),
   rotation_requires_old_key: entry(
     403,
     'A key with live grants is only replaced under its own signature.',
@@ -75,7 +95,34 @@ export const ERRORS = {
   group_not_found: entry(404, 'There is no such security group, or it is not visible to you.', 'List groups first.'),
   session_not_found: entry(404, 'There is no such session.', 'List your sessions first.'),
   invite_not_found: entry(404, 'There is no such invite, or it is over.', 'Ask for a new invite.'),
+  vault_not_found: entry(
+    404,
+    'There is no such vault, or you are not on its access list.',
+    'List vaults with GET /vault.',
+  ),
+  project_not_found: entry(
+    404,
+    'There is no such project, or you are not on its access list.',
+    'List projects with GET /project.',
+  ),
+  vault_group_not_found: entry(
+    404,
+    'There is no such vault group in your tenant.',
+    'List vault groups with GET /vault-group.',
+  ),
+  shared_item_not_found: entry(
+    404,
+    'There is nothing under this link: it never was, has expired, was withdrawn, or was seen as often as it may be.',
+    'Ask whoever sent it for a new link.',
+  ),
+  field_not_found: entry(404, 'There is no such field, or it is not visible to you.', 'List items first.'),
   vault_item_not_found: entry(404, 'There is no such vault item, or it is not visible to you.', 'List items first.'),
+  attachment_not_found: entry(
+    404,
+    'There is no such attachment, or it is not visible to you.',
+    'List items of the vault: the answer names their attachments.',
+  ),
+  upload_not_found: entry(404, 'There is no such upload of yours, or it is over.', 'Start a new upload.'),
   leaf_not_found: entry(404, 'The log has no such entry.', 'Ask for the checkpoint to see its size.'),
   document_not_found: entry(
     404,
@@ -146,10 +193,47 @@ export const ERRORS = {
     'The vault changed since it was read.',
     'Rebase the change on the newer head and send it again.',
   ),
+  self_lockout: entry(
+    409,
+    'The list no longer names you as ADMIN.',
+    'Keep your own entry, or say allowSelfRemoval=true if you mean it.',
+  ),
+  last_admin: entry(409, 'Somebody has to stay ADMIN.', 'Make somebody else ADMIN in the same list.'),
+  etag_mismatch: entry(409, 'The list was changed since it was read.', 'Read it again and repeat the change.'),
+  slug_taken: entry(409, 'An active project has this slug already.', 'Choose another slug and sign again.'),
+  project_conflict: entry(
+    409,
+    'The project changed since it was read.',
+    'Details bring the project as it is now: verify it, repeat the change on top of it, and sign again.',
+  ),
+  project_archived: entry(409, 'The project is archived.', 'Nothing changes in it any more; make a new project.'),
+  vault_archived: entry(409, 'The vault is archived.', 'Nothing changes in it any more; make a new vault.'),
   rotation_due: entry(
     409,
     'A former reader still holds the vault key, so nothing else is written.',
     'A vault administrator must rotate the vault key.',
+  ),
+  attachment_stored: entry(
+    409,
+    'This version of the attachment is stored already.',
+    'Read the vault again; a change of the content is the next version.',
+  ),
+  attachment_version_conflict: entry(
+    409,
+    'The attachment has another version by now, or belongs to another item.',
+    'Read the vault again; details name the version that comes next.',
+  ),
+  attachment_quota_exceeded: entry(
+    409,
+    'There is not enough room for attachments.',
+    'Details name the limit and what is used; remove attachments, or ask the operator for more.',
+  ),
+  upload_finalized: entry(409, 'The upload is finalized: its parts are what they are.', 'Start a new upload.'),
+  upload_not_finalized: entry(409, 'The upload is not finalized yet.', 'Finalize it, then send the commit again.'),
+  upload_being_read: entry(
+    409,
+    'The parts are together and still being read and compared.',
+    'Wait as Retry-After says and send the request again.',
   ),
   id_conflict: entry(
     409,
@@ -159,6 +243,11 @@ export const ERRORS = {
 
   // 413, 414, 415, 417, 421, 422, 431
   payload_too_large: entry(413, 'The body is larger than this route takes.', 'Split it, or store it as an attachment.'),
+  attachment_too_large: entry(
+    413,
+    'The attachment is larger than this server takes.',
+    'Details name the limit; the operator can raise it.',
+  ),
   uri_too_long: entry(414, 'The URL is too long.', 'Send fewer or shorter parameters.'),
   unsupported_media_type: entry(
     415,
@@ -184,6 +273,27 @@ export const ERRORS = {
     422,
     'An encrypted value is not the one its signed metadata names.',
     'Encrypt again and repeat the change; update the client if it persists.',
+  ),
+  upload_parts_refused: entry(
+    422,
+    'Parts are missing, or are not what was sent.',
+    'Details name the parts; send them again, then finalize again.',
+  ),
+  upload_spoiled: entry(422, 'What lies in storage is not what was sent, and was thrown away.', 'Start a new upload.'),
+  attachment_mismatch: entry(
+    422,
+    'The signed checkpoint is of other content than was uploaded.',
+    'Details name what differs; sign what was uploaded, or upload again.',
+  ),
+  list_too_long: entry(
+    422,
+    'The list is too long to be answered at once.',
+    'Ask for pages: page=1&limit=100; details name the most rows one answer has.',
+  ),
+  wider_than_vault: entry(
+    422,
+    'An item cannot be shown to more people, or with more rights, than its vault.',
+    'Leave out what details name, or change the access list of the vault.',
   ),
   feedback_contains_secret: entry(
     422,

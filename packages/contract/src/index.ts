@@ -1,16 +1,23 @@
+import { permissions } from './access-lists.ts'
 import { agents } from './agents.ts'
 import { directory } from './directory.ts'
 import { feedback } from './feedback.ts'
 import { groups } from './groups.ts'
 import { identity } from './identity.ts'
 import { invites } from './invites.ts'
+import { items } from './items.ts'
+import { keys } from './keys.ts'
 import { monitoring } from './monitoring.ts'
+import { projects } from './projects.ts'
 import { sessions } from './sessions.ts'
 import { setup } from './setup.ts'
+import { sharedItems } from './shared-items.ts'
 import { tenants } from './tenants.ts'
 import { transparency } from './transparency.ts'
 import { userKeys } from './user-keys.ts'
 import { users } from './users.ts'
+import { vaultGroups } from './vault-groups.ts'
+import { vaults } from './vaults.ts'
 
 /** The whole API, in one value: groups by noun. */
 export const api = {
@@ -27,6 +34,10 @@ export const api = {
   transparency,
   userKeys,
   users,
+  items,
+  keys,
+  permissions,
+  vaults,
 }
 
 export { ERRORS, type ErrorCode, type ErrorEntry } from './errors.ts'
@@ -44,9 +55,13 @@ export {
   TENANT_ROLES,
   type TenantRole,
 } from './permissions.ts'
+export type { Project, SignedProject } from './projects.ts'
 export { type Access, API_PREFIX, type Input, type Output, type Route, type Routes } from './route.ts'
+export type { SharedItem } from './shared-items.ts'
 export type { Tenant } from './tenants.ts'
 export type { User } from './users.ts'
+export type { VaultGroup } from './vault-groups.ts'
+export type { CommitReceipt, Vault } from './vault-shapes.ts'
 export {
   agents,
   directory,
@@ -54,11 +69,18 @@ export {
   groups,
   identity,
   invites,
+  items,
+  keys,
   monitoring,
+  permissions,
+  projects,
   sessions,
   setup,
+  sharedItems,
   tenants,
   transparency,
   userKeys,
   users,
+  vaultGroups,
+  vaults,
 }

@@ -104,7 +104,8 @@ export const transparency = {
     api: 'machine',
     method: 'GET',
     path: '/transparency/doc/:hash',
-    summary: 'A signed document that a leaf names; a wrapped key also needs machine.vault.secret.read',
+    summary:
+      'A signed document that a leaf names. One about a vault is for those on its access list, for owners and admins of the organisation, and for keys of the operator; a wrapped key also needs machine.vault.secret.read',
     access,
     params: closed({ hash: DocHash }),
     response: closed({ document: SignedDocument }),

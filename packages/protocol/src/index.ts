@@ -4,6 +4,7 @@
 export {
   type AssetContent,
   type AssetRow,
+  assetContent,
   assetRowOf,
   makeAssetCheckpoint,
   openAssetName,
@@ -179,7 +180,15 @@ export {
 export { deriveProjectId, deriveVaultId } from './vault/authority.ts'
 export { type CheckedCommit, type CommitBefore, checkCommit } from './vault/check-commit.ts'
 export { type BuiltCommit, buildCommit, type Commit, commitShape, type HeadTerms, termsOf } from './vault/commit.ts'
-export { applyChange, EMPTY_CONTENT, treesOf, type VaultContent, verifyContent } from './vault/content.ts'
+export {
+  applyChange,
+  EMPTY_CONTENT,
+  proveAssetRow,
+  proveItemRow,
+  treesOf,
+  type VaultContent,
+  verifyContent,
+} from './vault/content.ts'
 export {
   type AclEntry,
   aclSet,

@@ -46,6 +46,10 @@ export interface RequestFacts {
   readonly ip: string
   readonly userAgent: string
   readonly routeName: string
+  /** The size of the log that the caller knows, from `Tlog-Have`. */
+  readonly have?: number
+  /** The list the caller has seen, from `If-Match`. */
+  readonly ifMatch?: string
 }
 
 /** One request of a known principal. `db` is there only inside `transact`. */
@@ -61,27 +65,51 @@ export interface TxCtx extends Ctx {
 
 const isInside = (ctx: Ctx | TxCtx): ctx is TxCtx => 'db' in ctx
 
+/** For answers too large to keep: what is kept of one for its idempotency key, and the answer made again from that. */
+export interface Replay<T> {
+  kept(result: T): unknown
+  again(ctx: TxCtx, kept: unknown): Promise<T>
+}
+
+export interface TransactOptions<T> {
+  /** Every statement sees one moment: for answers that are proven as a whole. */
+  readonly atOneMoment?: boolean
+  readonly replay?: Replay<T>
+}
+
 /**
  * Runs `work` in one transaction that sees only the caller's organisation. What it returns is the answer, and is stored with
  * the idempotency key of the request in the same transaction. Called inside a transaction it takes part in that one: nobody
  * ever waits for a second connection while holding the first.
  */
-export async function transact<T>(ctx: Ctx | TxCtx, work: (ctx: TxCtx) => Promise<T>): Promise<T> {
+export async function transact<T>(
+  ctx: Ctx | TxCtx,
+  work: (ctx: TxCtx) => Promise<T>,
+  { atOneMoment = false, replay }: TransactOptions<T> = {},
+): Promise<T> {
   if (isInside(ctx)) return work(ctx)
-  return inOrg(ctx, ctx.principal.orgId, async (db) => {
+  const run = async (db: Db): Promise<T> => {
     const inner: TxCtx = { ...ctx, db }
-    const replay = ctx.idempotent && (await startIdempotent(inner, ctx.idempotent))
-    if (replay) return replay.body as T
+    const done = ctx.idempotent && (await startIdempotent(inner, ctx.idempotent))
+    if (done) return replay ? replay.again(inner, done.body) : (done.body as T)
     const result = await work(inner)
-    if (ctx.idempotent) await finishIdempotent(inner, ctx.idempotent, result)
+    if (ctx.idempotent) await finishIdempotent(inner, ctx.idempotent, replay ? replay.kept(result) : result)
     return result
-  })
+  }
+  return inOrg(ctx, ctx.principal.orgId, run, atOneMoment)
 }
 
 /** A transaction for an organisation without a principal: set-up, login, the operator's and the worker's own work. */
-export async function inOrg<T>(deps: Pick<Deps, 'database'>, orgId: string, work: (db: Db) => Promise<T>): Promise<T> {
+export async function inOrg<T>(
+  deps: Pick<Deps, 'database'>,
+  orgId: string,
+  work: (db: Db) => Promise<T>,
+  atOneMoment = false,
+): Promise<T> {
+  const transaction = deps.database.kysely.transaction()
+  const isolated = atOneMoment ? transaction.setIsolationLevel('repeatable read') : transaction
   return translating(() =>
-    deps.database.kysely.transaction().execute(async (db) => {
+    isolated.execute(async (db) => {
       await sql`select set_config('app.org', ${orgId}, true)`.execute(db)
       return work(db)
     }),
@@ -103,6 +131,7 @@ const UNREACHABLE = new Set([
   '53300',
   'ECONNREFUSED',
   'ECONNRESET',
+  'EPIPE',
   'ENOENT',
 ])
 
@@ -115,7 +144,7 @@ async function translating<T>(run: () => Promise<T>): Promise<T> {
     if (RETRYABLE.has(code)) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } })
     if (
       UNREACHABLE.has(code) ||
-      /timeout exceeded when trying to connect|Connection terminated/.test((error as Error).message)
+      /timeout exceeded when trying to connect|Connection terminated|not queryable/.test((error as Error).message)
     ) {
       throw new ApiError('not_ready', { headers: { 'retry-after': '2' } })
     }

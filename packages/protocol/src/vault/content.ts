@@ -1,6 +1,6 @@
 import { type AssetRow, assetRow } from '../attachments/checkpoint.ts'
 import { toBase64url } from '../encoding/base64.ts'
-import { mapRoot, mapValue } from '../log/map.ts'
+import { encodeMapProof, type MapProofText, mapRoot, mapValue, proveMap } from '../log/map.ts'
 import type { EnvRow, ItemDetailPayload, ItemRow, Tree } from './documents.ts'
 import {
   assetName,
@@ -47,6 +47,19 @@ export const treesOf = ({ items, env, assets }: VaultContent): { items: Tree; en
   env: treeOf(env, envName),
   assets: treeOf(assets, assetName),
 })
+
+/** The path of one item or attachment in its map, for reads of a single one (6.4). */
+export const proveItemRow = ({ items }: VaultContent, itemId: string): MapProofText => proveRow(items, itemName, itemId)
+export const proveAssetRow = ({ assets }: VaultContent, assetId: string): MapProofText =>
+  proveRow(assets, assetName, assetId)
+
+const proveRow = <T>(rows: ReadonlyMap<string, T>, nameOf: (id: string) => string, id: string): MapProofText =>
+  encodeMapProof(
+    proveMap(
+      [...rows].map(([rowId, row]) => [nameOf(rowId), mapValue(row)] as const),
+      nameOf(id),
+    ),
+  )
 
 export const rowOf = (detail: ItemDetailPayload, detailHash: string): ItemRow => ({
   itemId: detail.itemId,

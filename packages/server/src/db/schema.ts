@@ -34,6 +34,37 @@ export interface ApiKeyTable {
   ended_at: Date | null
 }
 
+export interface AttachmentTable {
+  org_id: string
+  asset_id: string
+  asset_version: number
+  vault_id: string
+  item_id: string
+  status: string
+  upload_id: string | null
+  object_key: string | null
+  ciphertext_size: number | null
+  ciphertext_hash: string | null
+  created_by: string
+  created_at: Date
+  stored_at: Date | null
+}
+
+export interface AttachmentUploadTable {
+  org_id: string
+  upload_id: string
+  vault_id: string
+  object_key: string
+  storage_id: string
+  status: string
+  reserved_bytes: Generated<number>
+  ciphertext_size: number | null
+  ciphertext_hash: string | null
+  created_by: string
+  created_at: Date
+  changed_at: Date
+}
+
 export interface AuditEventTable {
   org_id: string
   event_id: string
@@ -201,6 +232,11 @@ export interface MetricMinuteTable {
   buckets: number[]
 }
 
+export interface ObjectOrphanTable {
+  object_key: string
+  noticed_at: Date
+}
+
 export interface OrgTable {
   org_id: string
   name: string
@@ -218,6 +254,37 @@ export interface OrgUserTable {
   org_roles: Generated<string[]>
   tenant_id: string
   created_at: Date
+}
+
+export interface PendingKeyTable {
+  org_id: string
+  kid: string
+  endorser: string
+  envelope: Json
+  created_at: Date
+}
+
+export interface ProjectTable {
+  org_id: string
+  project_id: string
+  tenant_id: string
+  slug: string
+  name: string
+  status: string
+  vaults: string[]
+  project_version: number
+  doc_hash: string
+  admins_chain: string[]
+  created_by: string
+  created_at: Date
+  updated_at: Date
+}
+
+export interface ProjectAccessTable {
+  org_id: string
+  project_id: string
+  principal: string
+  role: string
 }
 
 export interface RequestEventTable {
@@ -274,6 +341,18 @@ export interface SetupTokenTable {
   used_at: Date | null
 }
 
+export interface SharedItemTable {
+  org_id: string
+  shared_item_id: string
+  created_by: string
+  item_id: string | null
+  sealed: string | null
+  views: Generated<number>
+  max_views: number
+  expires_at: Date
+  created_at: Date
+}
+
 export interface TenantTable {
   org_id: string
   tenant_id: string
@@ -306,6 +385,32 @@ export interface UserSecretTable {
   recovery_token_hash: Buffer | null
 }
 
+export interface VaultTable {
+  org_id: string
+  vault_id: string
+  tenant_id: string
+  name: string
+  classification: string
+  status: string
+  head_version: number
+  head_hash: string
+  head_index: number
+  admins_chain: string[]
+  item_count: Generated<number>
+  rotation_due: Date | null
+  created_by: string
+  created_at: Date
+  updated_at: Date
+}
+
+export interface VaultAccessTable {
+  org_id: string
+  vault_id: string
+  principal: string
+  role: string | null
+  since_index: number
+}
+
 export interface VaultActivityEventTable {
   org_id: string
   seq: GeneratedAlways<number>
@@ -318,9 +423,87 @@ export interface VaultActivityEventTable {
   request_id: string
 }
 
+export interface VaultAssetTable {
+  org_id: string
+  vault_id: string
+  asset_id: string
+  asset_version: number
+  item_id: string
+  status: string
+  doc_hash: string
+  dek_version: number
+  checkpoint: Json
+  head_version: number
+  changed_index: number
+  created_at: Date
+}
+
+export interface VaultFieldTable {
+  org_id: string
+  vault_id: string
+  item_id: string
+  field_id: string
+  label: string
+  env: boolean
+  ct: string
+  dek_version: number
+  rev: number
+  value: string
+}
+
+export interface VaultGroupTable {
+  org_id: string
+  vault_group_id: string
+  tenant_id: string
+  name: string
+  created_by: string
+  created_at: Date
+  updated_at: Date
+}
+
+export interface VaultGroupMemberTable {
+  org_id: string
+  vault_group_id: string
+  vault_id: string
+}
+
+export interface VaultItemTable {
+  org_id: string
+  vault_id: string
+  item_id: string
+  item_version: number
+  name: string
+  website: string
+  status: string
+  field_count: number
+  detail_hash: string
+  detail: Json
+  head_version: number
+  changed_index: number
+  created_at: Date
+  updated_at: Date
+}
+
+export interface VaultItemAccessTable {
+  org_id: string
+  item_id: string
+  principal: string
+  role: string
+}
+
+export interface VaultItemGoneTable {
+  org_id: string
+  vault_id: string
+  item_id: string
+  head_version: number
+  changed_index: number
+}
+
 export interface Tables {
   agent: AgentTable
   api_key: ApiKeyTable
+  attachment: AttachmentTable
+  attachment_upload: AttachmentUploadTable
   audit_event: AuditEventTable
   audit_head: AuditHeadTable
   audit_seal: AuditSealTable
@@ -339,15 +522,29 @@ export interface Tables {
   map_node: MapNodeTable
   map_state: MapStateTable
   metric_minute: MetricMinuteTable
+  object_orphan: ObjectOrphanTable
   org: OrgTable
   org_user: OrgUserTable
+  pending_key: PendingKeyTable
+  project: ProjectTable
+  project_access: ProjectAccessTable
   request_event: RequestEventTable
   security_group: SecurityGroupTable
   server_secret: ServerSecretTable
   session: SessionTable
   setup_token: SetupTokenTable
+  shared_item: SharedItemTable
   tenant: TenantTable
   tenant_role: TenantRoleTable
   user_secret: UserSecretTable
+  vault: VaultTable
+  vault_access: VaultAccessTable
   vault_activity_event: VaultActivityEventTable
+  vault_asset: VaultAssetTable
+  vault_field: VaultFieldTable
+  vault_group: VaultGroupTable
+  vault_group_member: VaultGroupMemberTable
+  vault_item: VaultItemTable
+  vault_item_access: VaultItemAccessTable
+  vault_item_gone: VaultItemGoneTable
 }

@@ -13,7 +13,7 @@ import {
   type Transition,
   transition,
 } from '@strongroom/protocol'
-import type { Deps } from '../context.ts'
+import type { Deps, TxCtx } from '../context.ts'
 import type { Db } from '../db/database.ts'
 import { ApiError } from '../errors.ts'
 import { LOG_KEY, openLogKey, vkeyOf } from './log-key.ts'
@@ -60,6 +60,11 @@ async function ensureKnownSigners(before: LogState, docs: readonly Envelope[], {
     if (isInvite || brought.has(kidName(keyid)) || (await before.get(kidName(keyid)))) continue
     throw new ApiError('invalid_signature', { details: { rule: 'unknown_signer', kid: keyid } })
   }
+}
+
+/** Takes the writer's turn before anything is read that the act depends on; it lasts until the transaction ends. */
+export async function lockOrgLog({ db, principal }: TxCtx): Promise<void> {
+  if (!(await store.lockLog(db, principal.orgId, LOG_KEY))) throw new Error('the organisation has no log')
 }
 
 /**

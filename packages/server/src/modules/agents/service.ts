@@ -9,7 +9,7 @@ import { ensureCanGive } from './grants.ts'
 import { ensureTenants, openAgent, openGroups } from './open.ts'
 import * as roleStore from './role-store.ts'
 import * as store from './store.ts'
-import { items } from './vault-items.ts'
+import { ensureVisibleItem } from './vault-items.ts'
 
 const shown = ({ vaultId, vaultItemId, createdAt, archivedAt, ...row }: store.AgentRow) => ({
   ...row,
@@ -124,8 +124,7 @@ export const linkVaultItem: Handler<typeof agents.linkVaultItem> = (ctx, { param
   transact(ctx, async (ctx) => {
     const { agentId } = await openAgent(ctx, params.id)
     const { vaultId, itemId } = body
-    if (vaultId !== null && itemId !== null && !(await items.visible(ctx, vaultId, itemId)))
-      throw new ApiError('vault_item_not_found')
+    if (vaultId !== null && itemId !== null) await ensureVisibleItem(ctx, vaultId, itemId)
     await store.changeAgent(ctx.db, ctx.principal.orgId, agentId, { vault_id: vaultId, vault_item_id: itemId })
 
     await record(ctx, { action: 'agent.link-vault-item', targets: target(agentId), metadata: { vaultId, itemId } })

@@ -1,10 +1,10 @@
+import { openVault } from '../../access/vaults.ts'
 import type { TxCtx } from '../../context.ts'
+import { found } from '../../errors.ts'
+import { item } from '../vaults/store.ts'
 
-/** What agents need to know of vault items. */
-export interface VaultItems {
-  /** Whether the caller sees this item in this vault. */
-  visible(ctx: TxCtx, vaultId: string, itemId: string): Promise<boolean>
+/** Refuses an item that the caller does not see in this vault, whatever the reason, with one answer. */
+export async function ensureVisibleItem(ctx: TxCtx, vaultId: string, itemId: string): Promise<void> {
+  const vault = await openVault(ctx, vaultId, 'vault_item_not_found')
+  found(await item(ctx.db, vault, itemId), 'vault_item_not_found')
 }
-
-/** Nothing is visible while there are no items. */
-export const items: VaultItems = { visible: async () => false }

@@ -124,8 +124,7 @@ it('refuses what the caller did not sign, what is no such act, and whom the quor
     [async () => alice.client.directory.setPolicy({ body: { event: caps } }), 'invalid_document'],
     [async () => alice.client.directory.setPolicy({ body: { event: await nextPolicy(3) } }), 'log_conflict'],
     [
-      async () =>
-        alice.client.directory.setCaps({ body: { event: await capsFor(identity.kid, ['member']) } }),
+      async () => alice.client.directory.setCaps({ body: { event: await capsFor(identity.kid, ['member']) } }),
       'signer_not_authorised',
     ],
     [

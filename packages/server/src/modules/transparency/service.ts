@@ -1,12 +1,11 @@
-import { holds, type transparency } from '@strongroom/contract'
+import type { transparency } from '@strongroom/contract'
 import { encodeProof, leafHash, nodesForInclusion, proveInclusionFrom } from '@strongroom/protocol'
 import { type TxCtx, transact } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
-
 import { readLog, readMaterial } from '../../log/log-store.ts'
-import { readDocument } from '../../log/state-store.ts'
 import { transparencyOf } from '../../log/transparency.ts'
+import { openDocument } from './documents.ts'
 import * as store from './store.ts'
 
 const TILE_WIDTH = 256
@@ -71,14 +70,9 @@ export const entries: Handler<typeof transparency.entries> = (ctx, { query: { st
     }
   })
 
-/** A wrapped key is a ciphertext, and whoever reads ciphertexts holds the permission for it, also as an auditor. */
 export const document: Handler<typeof transparency.document> = (ctx, { params }) =>
-  transact(ctx, async ({ db, principal }) => {
-    const { kind, envelope } = found(await readDocument(db, principal.orgId, params.hash), 'document_not_found')
-    const permission = 'machine.vault.secret.read'
-    if (kind === 'wrapped-dek' && !holds(principal.permissions, permission))
-      throw new ApiError('machine_permission_denied', { details: { permission } })
-    const { payload, payloadType, signatures } = envelope
+  transact(ctx, async (ctx) => {
+    const { payload, payloadType, signatures } = await openDocument(ctx, params.hash)
     return { document: { payload, payloadType, signatures } }
   })
 

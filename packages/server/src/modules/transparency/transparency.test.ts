@@ -20,10 +20,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { identityOf } from '../../../test/actors.ts'
 import { type Harness, startHarness } from '../../../test/harness.ts'
 import { FRESH, type LogOrg, makeLogOrg, T0 } from '../../../test/log-org.ts'
+import { seedOperator, seedUser } from '../../../test/principals.ts'
 import { inOrg } from '../../context.ts'
 
 // Catches: a leaf or document shown to another organisation, a tile that is not of its level, a partial tile served as a full
-// one, an answer without bounds, a proof for another size than its checkpoint, a wrapped key shown without the permission.
+// one, an answer without bounds, a proof for another size than its checkpoint, a document about a vault shown to somebody
+// who is not on its access list, a wrapped key read without a trace.
 
 const READ = 'machine.transparency.read'
 const KEYS = 300
@@ -33,6 +35,7 @@ let org: LogOrg
 let client: Client
 let stranger: Client
 let wrapHash = ''
+let headHash = ''
 beforeAll(async () => {
   h = await startHarness()
   org = await makeLogOrg(h, 'acme')
@@ -44,6 +47,7 @@ beforeAll(async () => {
   const acl = [{ p: org.founder.key.principal, role: 'admin' }] as const
   const made = await createVault({ org: org.orgId, at: T0, meta, acl, recipients: [org.founder.key] }, org.founder)
   await org.append([made.commit.head, ...made.commit.docs])
+  headHash = documentHash(made.commit.head)
   wrapHash = documentHash(made.commit.docs.find((doc) => claimedKind(doc) === 'wrapped-dek'))
 })
 afterAll(() => h.close())
@@ -124,7 +128,7 @@ const document = async (reader: Client, hash: string): Promise<Envelope> =>
 
 describe('entries', () => {
   it('let an auditor replay the whole log and reach the root that the last leaf names', async () => {
-    const auditor = (await h.agent(org, [READ, 'machine.vault.secret.read'])).client
+    const auditor = (await seedOperator(h, org)).client
     const ledger = makeLedger(org.orgId)
     let last = ''
     for (let next: number | null = 0; next !== null; ) {
@@ -233,11 +237,23 @@ describe('documents', () => {
     expect(documentHash(found)).toBe(hash)
   })
 
-  it('show a wrapped key only to whoever may read ciphertexts', async () => {
-    const denied = { code: 'machine_permission_denied', details: { permission: 'machine.vault.secret.read' } }
-    await expect(document(client, wrapHash)).rejects.toMatchObject(denied)
-    const auditor = (await h.agent(org, [READ, 'machine.vault.all'])).client
-    expect(documentHash(await document(auditor, wrapHash))).toBe(wrapHash)
+  it('about a vault do not exist for who is not on its access list, whatever their permissions', async () => {
+    const agent = (await h.agent(org, ['machine.all'])).client
+    for (const hash of [wrapHash, headHash])
+      await expect(document(agent, hash)).rejects.toMatchObject({ code: 'document_not_found', status: 404 })
+    const member = await seedUser(h, org, { tenantRoles: ['TENANT_ADMIN'] })
+    await expect(document(member.client, headHash)).rejects.toMatchObject({ code: 'document_not_found' })
+  })
+
+  it('are all there for who audits the log: owners, admins, and keys of the operator', async () => {
+    const admin = await seedUser(h, org, { orgRoles: ['ORG_ADMIN'] })
+    const operator = await seedOperator(h, org)
+    for (const auditor of [admin.client, operator.client])
+      for (const hash of [wrapHash, headHash]) expect(documentHash(await document(auditor, hash))).toBe(hash)
+    const traces = await inOrg(h.deps, org.orgId, (db) =>
+      db.selectFrom('audit_event').select('actor_type').where('action', '=', 'transparency.wrapped-key.read').execute(),
+    )
+    expect(new Set(traces.map(({ actor_type }) => actor_type))).toEqual(new Set(['operator', 'user']))
   })
 })
 

@@ -1,0 +1,204 @@
+import { buildCommit, openVerifiedField, planItem, signItem, termsOf, valueText } from '@strongroom/protocol'
+import type { FirstPerson } from '@strongroom/sdk'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { agentWriter } from '../../../test/agent-writer.ts'
+import { type Harness, startHarness, type TestAgent } from '../../../test/harness.ts'
+import { codeOf, foundOrg, refusal } from '../../../test/people.ts'
+import {
+  currentDek,
+  edit,
+  itemsCommit,
+  makeVault,
+  openVault,
+  readItem,
+  vaultKeys,
+  type Writer,
+  writeItems,
+} from '../../../test/vault-writer.ts'
+import { inOrg } from '../../context.ts'
+
+// Catches: a route that takes another kind of change than its own (a rule left out), a field that takes over another item's row
+// (`where vault_field.item_id =` left out), an id used twice in the organisation, fields left behind by an edit, an item that is
+// in two vaults or in none after a move, a value that is not the one its detail names.
+
+let h: Harness
+let alice: FirstPerson
+let bot: TestAgent & Writer
+let vaultId: string
+beforeAll(async () => {
+  h = await startHarness()
+  alice = await foundOrg(h)
+  bot = await agentWriter(h, alice, 'deploy')
+  vaultId = await makeVault(alice, { with: [{ identity: bot.identity, role: 'read' }] })
+})
+afterAll(() => h.close())
+
+const commitOf = async (edits: Parameters<typeof itemsCommit>[2], id = vaultId) =>
+  (await itemsCommit(alice, id, edits)).commit
+const size = () =>
+  inOrg(h.deps, alice.orgId, async (db) => (await db.selectFrom('log_state').select('size').executeTakeFirst())?.size)
+const rowsOf = (itemId: string) =>
+  inOrg(h.deps, alice.orgId, (db) =>
+    db.selectFrom('vault_field').select(['vault_id', 'label']).where('item_id', '=', itemId).orderBy('label').execute(),
+  )
+
+it('creates, edits and archives an item, each by its own route, and a reader opens it by its path', async () => {
+  const { client } = alice
+  const created = await client.items.create({
+    params: { vaultId },
+    body: { commit: await commitOf([edit('itm_one', { A: '1', b: '2' })]) },
+  })
+  expect(created.vault.itemCount).toBe(1)
+  const keys = await vaultKeys(bot, vaultId)
+  const { item, values } = await readItem(bot, vaultId, 'itm_one')
+  const opened = await Promise.all(
+    item.fields.map((field) => openVerifiedField(keys, field, values[field.fieldId] ?? '')),
+  )
+  expect(opened.map(valueText)).toEqual(['1', '2'])
+  const changed = await commitOf([edit('itm_one', { A: 'changed' }, { name: 'renamed' })])
+  await client.items.update({ params: { id: 'itm_one' }, body: { commit: changed } })
+  expect((await rowsOf('itm_one')).map(({ label }) => label)).toEqual(['A'])
+  const field = await bot.client.items.field({ params: { vaultId, fieldId: 'fld_itm_one_A' } })
+  expect(field.row.name).toBe('renamed')
+  const archiving = await commitOf([edit('itm_one', { A: 'changed' }, { name: 'renamed', status: 'archived' })])
+  expect(await codeOf(client.items.update({ params: { id: 'itm_one' }, body: { commit: archiving } }))).toBe(
+    'invalid_document',
+  )
+  const archived = await client.items.archive({ params: { vaultId, itemId: 'itm_one' }, body: { commit: archiving } })
+  expect(archived.vault.itemCount).toBe(0)
+  const { content } = await openVault(bot, vaultId)
+  expect(content.items.get('itm_one')?.status).toBe('archived')
+  expect([...content.env.keys()]).toEqual([])
+})
+
+it('takes by each route only its own kind of change; nothing is logged', async () => {
+  await writeItems(alice, vaultId, [edit('itm_kind', { K: '1' })])
+  const two = await commitOf([edit('itm_x', { X: '1' }), edit('itm_y', { Y: '1' })])
+  const again = await commitOf([edit('itm_kind', { K: '2' })])
+  const before = await size()
+  const { items } = alice.client
+  expect(await codeOf(items.create({ params: { vaultId }, body: { commit: two } }))).toBe('invalid_document')
+  expect(await codeOf(items.create({ params: { vaultId }, body: { commit: again } }))).toBe('invalid_document')
+  expect(await codeOf(items.import({ params: { vaultId }, body: { commit: again } }))).toBe('invalid_document')
+  expect(await codeOf(items.update({ params: { id: 'itm_kind' }, body: { commit: two } }))).toBe('invalid_document')
+  expect(await codeOf(items.update({ params: { id: 'itm_absent' }, body: { commit: again } }))).toBe(
+    'vault_item_not_found',
+  )
+  expect(await codeOf(items.archive({ params: { vaultId, itemId: 'itm_kind' }, body: { commit: again } }))).toBe(
+    'invalid_document',
+  )
+  expect(await codeOf(items.archive({ params: { vaultId, itemId: 'itm_absent' }, body: { commit: again } }))).toBe(
+    'vault_item_not_found',
+  )
+  expect(await size()).toBe(before)
+})
+
+it('imports many items in one leaf', async () => {
+  const target = await makeVault(alice)
+  const edits = Array.from({ length: 120 }, (_, i) => edit(`itm_import${i}`, { [`VAR_${i}`]: String(i) }))
+  const before = await size()
+  const { vault } = await alice.client.items.import({
+    params: { vaultId: target },
+    body: { commit: await commitOf(edits, target) },
+  })
+  expect(vault.itemCount).toBe(120)
+  expect(await size()).toBe((before ?? 0) + 1)
+  expect((await openVault(alice, target)).content.env.size).toBe(120)
+})
+
+it('refuses an id that another vault uses, and a field that another item owns; both stay as they were', async () => {
+  const other = await makeVault(alice)
+  await writeItems(alice, vaultId, [edit('itm_own', { note: '1' })])
+  const stolen = await commitOf([edit('itm_own', { Z: '1' })], other)
+  expect(await codeOf(alice.client.items.create({ params: { vaultId: other }, body: { commit: stolen } }))).toBe(
+    'id_conflict',
+  )
+  const [taking] = [edit('itm_thief', { note: 'x' })].map((one) => ({
+    ...one,
+    fields: one.fields.map((field) => ({ ...field, fieldId: 'fld_itm_own_note' })),
+  }))
+  const commit = await commitOf(taking ? [taking] : [])
+  expect(await codeOf(alice.client.items.create({ params: { vaultId }, body: { commit } }))).toBe('id_conflict')
+  expect(await rowsOf('itm_own')).toHaveLength(1)
+  expect(await rowsOf('itm_thief')).toHaveLength(0)
+})
+
+it('refuses a value that its detail does not name', async () => {
+  const commit = await commitOf([edit('itm_swap', { S: '1' })])
+  const other = await commitOf([edit('itm_swap', { S: '2' })])
+  const swapped = { ...commit, values: other.values }
+  expect(await refusal(alice.client.items.create({ params: { vaultId }, body: { commit: swapped } }))).toMatchObject({
+    code: 'envelope_rejected',
+    status: 422,
+    details: { rule: 'field_swap' },
+  })
+})
+
+/** Both halves of a move: the item leaves one content and arrives in the other, encrypted anew. */
+async function moveCommits(itemId: string, from: string, to: string) {
+  const at = Date.now()
+  const [source, target] = [await openVault(alice, from), await openVault(alice, to)]
+  const dek = await currentDek(alice, to)
+  const item = await signItem(
+    await planItem(dek, undefined, edit(itemId, { MOVED: '1' })),
+    { org: alice.orgId, vaultId: to, at },
+    alice.identity,
+  )
+  const place = { org: alice.orgId, at }
+  const leaves = await buildCommit(
+    {
+      ...place,
+      vaultId: from,
+      base: source.head,
+      content: source.content,
+      terms: termsOf(source.head.payload),
+      moved: [itemId],
+    },
+    alice.identity,
+  )
+  const arrives = await buildCommit(
+    {
+      ...place,
+      vaultId: to,
+      base: target.head,
+      content: target.content,
+      terms: termsOf(target.head.payload),
+      items: [item],
+    },
+    alice.identity,
+  )
+  return { from: leaves.commit, to: arrives.commit }
+}
+
+it('moves an item in one leaf: it is in the one vault and gone from the other, also for readers', async () => {
+  const to = await makeVault(alice)
+  await writeItems(alice, vaultId, [edit('itm_move', { MOVED: '1' })])
+  const body = await moveCommits('itm_move', vaultId, to)
+  const before = await size()
+  const answer = await alice.client.items.move({ params: { id: 'itm_move' }, body })
+  expect(await size()).toBe((before ?? 0) + 1)
+  expect([answer.from.vault.vaultId, answer.to.vault.vaultId]).toEqual([vaultId, to])
+  expect((await openVault(bot, vaultId)).content.items.has('itm_move')).toBe(false)
+  expect((await openVault(alice, to)).content.items.has('itm_move')).toBe(true)
+  expect(await codeOf(bot.client.items.get({ params: { vaultId, itemId: 'itm_move' } }))).toBe('vault_item_not_found')
+  expect(await rowsOf('itm_move')).toEqual([{ vault_id: to, label: 'MOVED' }])
+})
+
+it('moves nothing into a vault the caller cannot write, nor for somebody else, nor half', async () => {
+  const foreign = await makeVault(bot, { name: 'of the agent', with: [{ identity: alice.identity, role: 'read' }] })
+  const to = await makeVault(alice)
+  await writeItems(alice, vaultId, [edit('itm_stay', { STAYS: '1' })])
+  const body = await moveCommits('itm_stay', vaultId, to)
+  const before = await size()
+  const move = (who: Pick<TestAgent, 'client'>, commits: typeof body) =>
+    who.client.items.move({ params: { id: 'itm_stay' }, body: commits })
+  expect(await codeOf(move(bot, body))).toBe('vault_access_denied')
+  const into = await moveCommits('itm_stay', vaultId, foreign).catch(() => undefined)
+  expect(into && (await codeOf(move(alice, into)))).toBe('vault_access_denied')
+  const half = await commitOf([edit('itm_other', { OTHER: '1' })], to)
+  expect(await codeOf(move(alice, { from: body.from, to: half }))).toBe('invalid_document')
+  expect(await codeOf(alice.client.vaults.commit({ params: { vaultId }, body: { commit: body.from } }))).toBe(
+    'root_mismatch',
+  )
+  expect(await size()).toBe(before)
+})

@@ -1,0 +1,222 @@
+import type { items } from '@strongroom/contract'
+import { type CheckedCommit, type Commit, peekDocument, proveItemRow, vaultHead } from '@strongroom/protocol'
+import { ensureWritable, openVault, openVaultOf, type ReadableVault, type WritableVault } from '../../access/vaults.ts'
+import { record } from '../../audit/record.ts'
+import { type TxCtx, transact } from '../../context.ts'
+import { found } from '../../errors.ts'
+import type { Handler } from '../../http/mount.ts'
+import { lockOrgLog } from '../../log/append.ts'
+import { refusing } from '../../log/refusals.ts'
+import { signedVault } from '../vaults/answer.ts'
+import {
+  append,
+  type CommitRule,
+  check,
+  commitVault,
+  receiptOf,
+  recordChange,
+  refuseUnless,
+  replayReceipt,
+} from '../vaults/commit.ts'
+import * as vaultStore from '../vaults/store.ts'
+import * as writes from '../vaults/write-store.ts'
+
+const atOneMoment = { atOneMoment: true } as const
+const replay = { replay: replayReceipt } as const
+
+/** Nothing but items and the head over them. */
+function ensureOnlyItems({ assets, acts, head }: CheckedCommit): void {
+  refuseUnless(assets.length === 0 && acts.length === 1, 'only_items_change')
+  refuseUnless(head.meta.status === 'active', 'another_status')
+}
+
+const newItems =
+  (count: 'one' | 'many'): CommitRule =>
+  (checked) => {
+    ensureOnlyItems(checked)
+    const { items } = checked
+    refuseUnless(count === 'one' ? items.length === 1 : items.length > 0, 'number_of_items')
+    refuseUnless(
+      items.every(({ detail }) => detail.itemVersion === 1 && detail.status === 'active'),
+      'not_a_new_item',
+    )
+  }
+
+const oneItem =
+  (itemId: string, status: 'active' | 'archived'): CommitRule =>
+  (checked) => {
+    ensureOnlyItems(checked)
+    const [only] = checked.items
+    refuseUnless(checked.items.length === 1 && only?.detail.itemId === itemId, 'another_item')
+    refuseUnless(only.detail.itemVersion > 1, 'not_a_new_version')
+    refuseUnless(only.detail.status === status, 'another_status')
+  }
+
+export const create: Handler<typeof items.create> = (ctx, { params, body }) =>
+  transact(
+    ctx,
+    (ctx) => commitVault(ctx, params.vaultId, body.commit, { rule: newItems('one'), action: 'item.create' }),
+    replay,
+  )
+
+export const importItems: Handler<typeof items.import> = (ctx, { params, body }) =>
+  transact(
+    ctx,
+    (ctx) => commitVault(ctx, params.vaultId, body.commit, { rule: newItems('many'), action: 'item.import' }),
+    replay,
+  )
+
+export const update: Handler<typeof items.update> = (ctx, { params, body }) =>
+  transact(
+    ctx,
+    async (ctx) => {
+      // Under the lock: an item that is being moved is looked for where it ends up.
+      await lockOrgLog(ctx)
+      const { vaultId } = await openVaultOf(ctx, params.id)
+      return commitVault(ctx, vaultId, body.commit, { rule: oneItem(params.id, 'active'), action: 'item.update' })
+    },
+    replay,
+  )
+
+export const archive: Handler<typeof items.archive> = (ctx, { params, body }) =>
+  transact(
+    ctx,
+    async (ctx) => {
+      await lockOrgLog(ctx)
+      const vault = await openVault(ctx, params.vaultId)
+      found(await vaultStore.item(ctx.db, vault, params.itemId), 'vault_item_not_found')
+      const rule = oneItem(params.itemId, 'archived')
+      return commitVault(ctx, vault.vaultId, body.commit, { rule, action: 'item.archive' })
+    },
+    replay,
+  )
+
+export const list: Handler<typeof items.list> = (ctx, { params }) =>
+  transact(
+    ctx,
+    async (ctx) => {
+      const vault = await openVault(ctx, params.vaultId)
+      const { items, env, assets } = await vaultStore.contentRows(ctx.db, vault)
+      const { signed } = await signedVault(ctx, vault)
+      return { data: items, environment: env, assets, signed }
+    },
+    atOneMoment,
+  )
+
+export const get: Handler<typeof items.get> = (ctx, { params }) =>
+  transact(
+    ctx,
+    async (ctx) => {
+      const vault = await openVault(ctx, params.vaultId)
+      const { detail, values } = found(await vaultStore.item(ctx.db, vault, params.itemId), 'vault_item_not_found')
+      await recordRead(ctx, 'item.read', vault, params.itemId)
+      return { ...(await proofOf(ctx, vault, params.itemId)), detail, values }
+    },
+    atOneMoment,
+  )
+
+export const field: Handler<typeof items.field> = (ctx, { params }) =>
+  transact(
+    ctx,
+    async (ctx) => {
+      const vault = await openVault(ctx, params.vaultId)
+      const { itemId, value } = found(await vaultStore.itemOfField(ctx.db, vault, params.fieldId), 'field_not_found')
+      const { detail } = found(await vaultStore.item(ctx.db, vault, itemId), 'field_not_found')
+      await recordRead(ctx, 'field.read', vault, itemId)
+      return { ...(await proofOf(ctx, vault, itemId)), detail, fieldId: params.fieldId, value }
+    },
+    atOneMoment,
+  )
+
+const recordRead = (ctx: TxCtx, action: string, { vaultId }: ReadableVault, itemId: string): Promise<void> =>
+  record(ctx, {
+    action,
+    targets: [
+      { type: 'vault', id: vaultId },
+      { type: 'item', id: itemId },
+    ],
+  })
+
+/** The row of one item with its path to the root that the head signs. */
+async function proofOf(ctx: TxCtx, vault: ReadableVault, itemId: string) {
+  const content = vaultStore.contentOf(await vaultStore.contentRows(ctx.db, vault))
+  const { detail } = found(await vaultStore.item(ctx.db, vault, itemId), 'vault_item_not_found')
+  const { signed } = await signedVault(ctx, vault, { kids: detail.signatures.map(({ keyid }) => keyid) })
+  const row = found(content.items.get(itemId), 'vault_item_not_found')
+  const { siblings, terminal } = proveItemRow(content, itemId)
+  return { row, proof: { siblings: [...siblings], terminal: terminal && [...terminal] }, signed }
+}
+
+const headIn = (commit: Commit) => refusing(async () => peekDocument(vaultHead, commit.head))
+
+export const move: Handler<typeof items.move> = (ctx, { params, body }) =>
+  transact(
+    ctx,
+    async (ctx) => {
+      await lockOrgLog(ctx)
+      const itemId = params.id
+      const from = ensureWritable(await openVaultOf(ctx, itemId))
+      const to = ensureWritable(await openVault(ctx, (await headIn(body.to)).payload.vaultId))
+      refuseUnless(from.vaultId !== to.vaultId, 'the_same_vault')
+      const index = await moveItem(ctx, { itemId, from, to }, body)
+      return moveReceipt(ctx, index, from.vaultId, to.vaultId)
+    },
+    {
+      replay: {
+        kept: ({ index, from, to }) => ({ index, from: from.vault.vaultId, to: to.vault.vaultId }),
+        again: (ctx, kept) => {
+          const { index, from, to } = kept as { index: number; from: string; to: string }
+          return moveReceipt(ctx, index, from, to)
+        },
+      },
+    },
+  )
+
+async function moveReceipt(ctx: TxCtx, index: number, from: string, to: string) {
+  const { orgId } = ctx.principal
+  return {
+    index,
+    from: await receiptOf(ctx, { orgId, vaultId: from }, index),
+    to: await receiptOf(ctx, { orgId, vaultId: to }, index),
+  }
+}
+
+interface Move {
+  readonly itemId: string
+  readonly from: WritableVault
+  readonly to: WritableVault
+}
+
+/** One leaf for both vaults: the item is in exactly one of them at every size of the log. */
+async function moveItem(
+  ctx: TxCtx,
+  { itemId, from, to }: Move,
+  commits: { from: Commit; to: Commit },
+): Promise<number> {
+  const assets = (await vaultStore.contentRows(ctx.db, from)).assets.filter((row) => row.itemId === itemId)
+  const arriving = new Map(assets.map(({ assetId, assetVersion }) => [assetId, assetVersion]))
+  const leaves = await check(ctx, from, commits.from, leavesOnly, { moved: [itemId] })
+  const arrives = await check(ctx, to, commits.to, arrivesOnly(itemId, arriving), { arriving })
+  const appended = await append(ctx, [...leaves.checked.acts, ...arrives.checked.acts], ['vault.move'])
+  const { index } = appended
+  await writes.takeOut(ctx, from, itemId, { headVersion: leaves.head.payload.headVersion, index })
+  await writes.storeCommit(ctx, leaves, appended)
+  await writes.storeCommit(ctx, arrives, appended)
+  for (const { vaultId } of [from, to])
+    await recordChange(ctx, { action: 'item.move', vaultId, index, subject: itemId })
+  return index
+}
+
+const leavesOnly: CommitRule = ({ items, assets, acts, head }) => {
+  refuseUnless(items.length + assets.length === 0 && acts.length === 1, 'only_the_item_leaves')
+  refuseUnless(head.meta.status === 'active', 'another_status')
+}
+
+const arrivesOnly =
+  (itemId: string, arriving: ReadonlyMap<string, number>): CommitRule =>
+  ({ items, assets, acts, head }) => {
+    const [only] = items
+    refuseUnless(items.length === 1 && only?.detail.itemId === itemId && acts.length === 1, 'only_the_item_arrives')
+    refuseUnless(assets.length === arriving.size, 'attachments_come_along')
+    refuseUnless(head.meta.status === 'active', 'another_status')
+  }

@@ -1,0 +1,16 @@
+import type { keys } from '@strongroom/contract'
+import type { Handlers } from '../../http/mount.ts'
+import { rotate } from '../user-keys/service.ts'
+import { addOwn, grant, grants, holders, own, pending, register, wrapped } from './service.ts'
+
+export const keyRoutes: Handlers<typeof keys> = {
+  register,
+  pending,
+  grants,
+  wrapped,
+  grant,
+  holders,
+  own,
+  addOwn,
+  rotateOwn: rotate,
+}

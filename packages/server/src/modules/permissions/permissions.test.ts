@@ -1,0 +1,148 @@
+import { type AclEntry, type Commit, changeAccess } from '@strongroom/protocol'
+import type { FirstPerson } from '@strongroom/sdk'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { agentWriter } from '../../../test/agent-writer.ts'
+import { type Harness, startHarness, type TestAgent } from '../../../test/harness.ts'
+import { codeOf, foundOrg, refusal } from '../../../test/people.ts'
+import {
+  currentDek,
+  edit,
+  itemsCommit,
+  makeVault,
+  openVault,
+  vaultKeys,
+  type Writer,
+  writeItems,
+} from '../../../test/vault-writer.ts'
+
+// Catches: a list replaced by a writer who is no admin (needs: 'admin' left out), an own entry lost in passing (ensureStays left
+// out), an older list over a newer one (If-Match unread), an item shown to more people than its vault (ensureNarrower left out).
+
+let h: Harness
+let alice: FirstPerson
+let bot: TestAgent & Writer
+let stranger: TestAgent
+beforeAll(async () => {
+  h = await startHarness()
+  alice = await foundOrg(h)
+  bot = await agentWriter(h, alice, 'deploy')
+  stranger = await h.agent(alice, ['machine.all'])
+})
+afterAll(() => h.close())
+
+const me = () => ({ p: alice.identity.key.principal, role: 'admin' as const })
+const agent = (role: AclEntry['role']) => ({ p: bot.identity.key.principal, role })
+
+/** A commit that makes the list exactly this, with keys for whoever joins and a new key when a reader leaves. */
+async function accessCommit(by: Writer, vaultId: string, acl: readonly AclEntry[]): Promise<Commit> {
+  const { head, content } = await openVault(by, vaultId)
+  const before = head.vault.acl.acl
+  const joins = acl.some(({ p }) => p === agent('read').p) && !before.some(({ p }) => p === agent('read').p)
+  const leaves = before.some(({ p }) => !acl.some((entry) => entry.p === p))
+  const keyOf = ({ p }: AclEntry) => (p === agent('read').p ? bot.identity.key : alice.identity.key)
+  const change = await changeAccess(
+    {
+      head,
+      content,
+      acl,
+      ...(leaves && { rotate: { reason: 'member-removed' as const, recipients: acl.map(keyOf) } }),
+      ...(joins && { grants: [{ dek: await currentDek(by, vaultId), to: bot.identity.key }] }),
+      at: Date.now(),
+    },
+    by.identity,
+  )
+  return change.commit
+}
+
+const set = (who: Pick<TestAgent, 'client'>, vaultId: string, commit: Commit, allowSelfRemoval?: boolean) =>
+  who.client.permissions.setVault({
+    params: { vaultId },
+    query: { ...(allowSelfRemoval !== undefined && { allowSelfRemoval }) },
+    body: { commit },
+  })
+
+it('gives a reader access and the key in one commit, and takes both away in another', async () => {
+  const vaultId = await makeVault(alice)
+  await writeItems(alice, vaultId, [edit('itm_a', { A: '1' })])
+  expect(await codeOf(bot.client.vaults.get({ params: { vaultId } }))).toBe('vault_not_found')
+  await set(alice, vaultId, await accessCommit(alice, vaultId, [me(), agent('read')]))
+  expect((await vaultKeys(bot, vaultId)).size).toBe(1)
+  expect((await bot.client.permissions.vault({ params: { vaultId } })).data).toEqual(
+    [
+      { principal: agent('read').p, role: 'READ' },
+      { principal: me().p, role: 'ADMIN' },
+    ].sort((a, b) => (a.principal < b.principal ? -1 : 1)),
+  )
+  await set(alice, vaultId, await accessCommit(alice, vaultId, [me()]))
+  expect(await codeOf(bot.client.vaults.environmentFields({ params: { vaultId } }))).toBe('vault_not_found')
+  expect((await openVault(alice, vaultId)).head.payload.dekVersion).toBe(2)
+})
+
+it('refuses a list by a writer, by a stranger, without a list, with content, or without the caller; nothing changes', async () => {
+  const vaultId = await makeVault(alice, { with: [{ identity: bot.identity, role: 'write' }] })
+  const mine = await accessCommit(alice, vaultId, [me(), agent('read')])
+  const own = await accessCommit(bot, vaultId, [me(), agent('admin')])
+  const before = await alice.client.permissions.vault({ params: { vaultId } })
+  expect(await codeOf(set(bot, vaultId, own))).toBe('vault_access_denied')
+  expect(await codeOf(set(stranger, vaultId, mine))).toBe('vault_not_found')
+  const { commit: content } = await itemsCommit(alice, vaultId, [edit('itm_p', { A: '1' })])
+  expect(await codeOf(set(alice, vaultId, content))).toBe('invalid_document')
+  const demoted = await accessCommit(alice, vaultId, [{ ...me(), role: 'write' }, agent('admin')])
+  expect(await refusal(set(alice, vaultId, demoted))).toMatchObject({ code: 'self_lockout', status: 409 })
+  const nobody = await accessCommit(alice, vaultId, [{ ...me(), role: 'write' }, agent('read')])
+  expect(await codeOf(set(alice, vaultId, nobody, true))).toBe('last_admin')
+  expect((await alice.client.permissions.vault({ params: { vaultId } })).etag).toBe(before.etag)
+  expect((await set(alice, vaultId, demoted, true)).vault.role).toBe('WRITE')
+})
+
+it('keeps two editors of one list apart by its etag', async () => {
+  const vaultId = await makeVault(alice)
+  const read = () => alice.client.permissions.vault({ params: { vaultId } })
+  const { etag } = await read()
+  const commit = await accessCommit(alice, vaultId, [me(), agent('read')])
+  const url = `${h.url}/api/v1/machine/vault/${vaultId}/permissions`
+  const put = (ifMatch: string) =>
+    fetch(url, {
+      method: 'PUT',
+      headers: {
+        authorization: `Bearer ${alice.accessToken}`,
+        'content-type': 'application/json',
+        'if-match': ifMatch,
+      },
+      body: JSON.stringify({ commit }),
+    })
+  expect((await put('"another"')).status).toBe(409)
+  expect((await put(etag)).status).toBe(200)
+  const after = await fetch(url, { headers: { authorization: `Bearer ${alice.accessToken}` } })
+  expect(after.headers.get('etag')).not.toBe(etag)
+  expect(after.headers.get('etag')).toBe((await read()).etag)
+})
+
+it('narrows who is shown an item, and inherits again from an empty list', async () => {
+  const vaultId = await makeVault(alice, { with: [{ identity: bot.identity, role: 'write' }] })
+  await writeItems(alice, vaultId, [edit('itm_n', { A: '1' })])
+  const params = { id: 'itm_n' }
+  const { client } = alice
+  expect(await client.permissions.item({ params })).toMatchObject({ inherited: true })
+  const only = [{ principal: me().p, role: 'ADMIN' as const }]
+  expect(await client.permissions.setItem({ params, body: { entries: only } })).toMatchObject({
+    data: only,
+    inherited: false,
+  })
+  expect(await client.permissions.setItem({ params, body: { entries: [] } })).toMatchObject({ inherited: true })
+})
+
+it('shows an item to no more people than its vault, and lets only its admins decide', async () => {
+  const vaultId = await makeVault(alice, { with: [{ identity: bot.identity, role: 'write' }] })
+  await writeItems(alice, vaultId, [edit('itm_w', { A: '1' })])
+  const params = { id: 'itm_w' }
+  const own = { principal: me().p, role: 'ADMIN' as const }
+  const put = (who: Pick<TestAgent, 'client'>, entries: { principal: string; role: 'READ' | 'ADMIN' }[]) =>
+    who.client.permissions.setItem({ params, body: { entries } })
+  expect(await codeOf(put(alice, [own, { principal: agent('read').p, role: 'ADMIN' }]))).toBe('wider_than_vault')
+  expect(await codeOf(put(alice, [own, { principal: 'user:usr_stranger', role: 'READ' }]))).toBe('wider_than_vault')
+  expect(await codeOf(put(alice, [{ principal: agent('read').p, role: 'READ' }]))).toBe('self_lockout')
+  expect(await codeOf(put(bot, [{ principal: agent('read').p, role: 'READ' }]))).toBe('vault_access_denied')
+  expect(await codeOf(put(stranger, []))).toBe('vault_item_not_found')
+  expect(await alice.client.permissions.item({ params })).toMatchObject({ inherited: true })
+})

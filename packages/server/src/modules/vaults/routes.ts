@@ -1,0 +1,15 @@
+import type { vaults } from '@strongroom/contract'
+import type { Handlers } from '../../http/mount.ts'
+import { archive, commit, create, environmentFields, get, list, publicKeys, update, wrappedKey } from './service.ts'
+
+export const vaultRoutes: Handlers<typeof vaults> = {
+  create,
+  list,
+  get,
+  update,
+  archive,
+  commit,
+  wrappedKey,
+  publicKeys,
+  environmentFields,
+}
