@@ -1,6 +1,8 @@
 import { permissions } from './access-lists.ts'
 import { agents } from './agents.ts'
+import { aliases } from './aliases.ts'
 import { directory } from './directory.ts'
+import { events } from './events.ts'
 import { feedback } from './feedback.ts'
 import { groups } from './groups.ts'
 import { identity } from './identity.ts'
@@ -9,9 +11,11 @@ import { items } from './items.ts'
 import { keys } from './keys.ts'
 import { monitoring } from './monitoring.ts'
 import { projects } from './projects.ts'
+import { search } from './search.ts'
 import { sessions } from './sessions.ts'
 import { setup } from './setup.ts'
 import { sharedItems } from './shared-items.ts'
+import { sync } from './sync.ts'
 import { tenants } from './tenants.ts'
 import { transparency } from './transparency.ts'
 import { userKeys } from './user-keys.ts'
@@ -38,6 +42,10 @@ export const api = {
   keys,
   permissions,
   vaults,
+  aliases,
+  events,
+  search,
+  sync,
 }
 
 export { ERRORS, type ErrorCode, type ErrorEntry } from './errors.ts'
@@ -64,7 +72,9 @@ export type { VaultGroup } from './vault-groups.ts'
 export type { CommitReceipt, Vault } from './vault-shapes.ts'
 export {
   agents,
+  aliases,
   directory,
+  events,
   feedback,
   groups,
   identity,
@@ -74,9 +84,11 @@ export {
   monitoring,
   permissions,
   projects,
+  search,
   sessions,
   setup,
   sharedItems,
+  sync,
   tenants,
   transparency,
   userKeys,

@@ -35,6 +35,8 @@ export interface Route {
   readonly response: TSchema
   /** The route's own refusals; those every route shares are not repeated. */
   readonly errors?: readonly ErrorCode[]
+  /** An older name that only ever took API keys. */
+  readonly apiKeyOnly?: true
   /** In bytes; 64 KiB if absent. */
   readonly bodyLimit?: number
   /** Members of the answer that are shown once: a replayed answer has them redacted. */

@@ -5,6 +5,7 @@ import type { Deps } from './context.ts'
 import { ApiError } from './errors.ts'
 import { answerErrors, codeOf } from './http/answer-errors.ts'
 import { type BrokenHttp, makeBrokenHttp } from './http/broken-http.ts'
+import { makeConnections } from './http/connection.ts'
 import { guard, MAX_HEADERS } from './http/guard.ts'
 import { answerNotFound, rememberMethods } from './http/known-methods.ts'
 import { mount } from './http/mount.ts'
@@ -12,7 +13,9 @@ import { makeRateLimiter } from './http/rate-limit.ts'
 import { SECURITY_HEADERS } from './http/security-headers.ts'
 import { parseJson } from './http/strict-json.ts'
 import { agentRoutes } from './modules/agents/routes.ts'
+import { aliasRoutes } from './modules/aliases/routes.ts'
 import { directoryRoutes } from './modules/directory/routes.ts'
+import { eventRoutes } from './modules/events/routes.ts'
 import { feedbackRoutes } from './modules/feedback/routes.ts'
 import { groupRoutes } from './modules/groups/routes.ts'
 import { identityRoutes } from './modules/identity/routes.ts'
@@ -21,8 +24,10 @@ import { itemRoutes } from './modules/items/routes.ts'
 import { keyRoutes } from './modules/keys/routes.ts'
 import { monitoringRoutes } from './modules/monitoring/routes.ts'
 import { permissionRoutes } from './modules/permissions/routes.ts'
+import { searchRoutes } from './modules/search/routes.ts'
 import { sessionRoutes } from './modules/sessions/routes.ts'
 import { setupRoutes } from './modules/setup/routes.ts'
+import { syncRoutes } from './modules/sync/routes.ts'
 import { tenantRoutes } from './modules/tenants/routes.ts'
 import { transparencyRoutes } from './modules/transparency/routes.ts'
 import { userKeyRoutes } from './modules/user-keys/routes.ts'
@@ -120,7 +125,7 @@ function hardenServer(app: FastifyInstance, brokenHttp: BrokenHttp): void {
 }
 
 function mountModules(app: FastifyInstance, deps: Deps): void {
-  const options = { deps, limiter: makeRateLimiter() }
+  const options = { deps, limiter: makeRateLimiter(), connections: makeConnections(app) }
   mount(app, options, 'identity', api.identity, identityRoutes)
   mount(app, options, 'monitoring', api.monitoring, monitoringRoutes)
   mount(app, options, 'transparency', api.transparency, transparencyRoutes)
@@ -138,6 +143,10 @@ function mountModules(app: FastifyInstance, deps: Deps): void {
   mount(app, options, 'keys', api.keys, keyRoutes)
   mount(app, options, 'permissions', api.permissions, permissionRoutes)
   mount(app, options, 'vaults', api.vaults, vaultRoutes)
+  mount(app, options, 'sync', api.sync, syncRoutes)
+  mount(app, options, 'search', api.search, searchRoutes)
+  mount(app, options, 'events', api.events, eventRoutes)
+  mount(app, options, 'aliases', api.aliases, aliasRoutes)
 }
 
 function mountHealth(app: FastifyInstance, deps: Deps): void {

@@ -4,6 +4,7 @@ import type { Logger } from 'pino'
 import type { Config } from './config.ts'
 import type { Database, Db } from './db/database.ts'
 import { ApiError } from './errors.ts'
+import type { Connection } from './http/connection.ts'
 import { finishIdempotent, type IdempotentRequest, startIdempotent } from './http/idempotency.ts'
 import type { RootKey } from './secrets/root-key.ts'
 import type { Pepper } from './secrets/server-secrets.ts'
@@ -57,6 +58,8 @@ export interface Ctx extends Deps {
   readonly principal: Principal
   readonly request: RequestFacts
   readonly idempotent: IdempotentRequest | undefined
+  /** For an answer that goes on while something happens. */
+  connection(): Connection
 }
 
 export interface TxCtx extends Ctx {

@@ -63,6 +63,10 @@ export async function openVaultOf({ db, principal }: TxCtx, itemId: string): Pro
   return found(row, 'vault_item_not_found') as unknown as ReadableVault
 }
 
+/** Every vault whose access list names the caller. */
+export const visibleVaultIds = async ({ db, principal }: TxCtx): Promise<string[]> =>
+  (await selectVault(db, principal.orgId, principal.id).execute()).map(({ vaultId }) => vaultId)
+
 const RANK: Readonly<Record<VaultRole, number>> = { read: 0, write: 1, admin: 2 }
 
 /** Whether the role allows it is asked before whether the vault still changes: a reader learns no more than a reader. */

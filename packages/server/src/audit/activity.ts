@@ -47,6 +47,18 @@ export interface ActivityRow {
   readonly requestId: string
 }
 
+/** The newest event of an organisation, or 0. */
+export async function latestActivity(db: Db, orgId: string): Promise<number> {
+  const row = await db
+    .selectFrom('vault_activity_event')
+    .select('seq')
+    .where('org_id', '=', orgId)
+    .orderBy('seq', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return row?.seq ?? 0
+}
+
 /** What happened in these vaults, from behind `after` on, oldest first. */
 export async function activityAfter(
   db: Db,

@@ -8,6 +8,7 @@ import { asSuperuser, seedUser } from '../../test/principals.ts'
 import { buildApp } from '../app.ts'
 import { inOrg, transact } from '../context.ts'
 import { found } from '../errors.ts'
+import { makeConnections } from '../http/connection.ts'
 import { type Handlers, mount } from '../http/mount.ts'
 import { makeRateLimiter } from '../http/rate-limit.ts'
 import { readAudited } from './record.ts'
@@ -69,7 +70,8 @@ const sampleHandlers: Handlers<typeof sampleRoutes> = {
 
 async function startSample(): Promise<typeof sample> {
   const app = buildApp(h.deps)
-  mount(app, { deps: h.deps, limiter: makeRateLimiter() }, 'sample', sampleRoutes, sampleHandlers)
+  const gate = { deps: h.deps, limiter: makeRateLimiter(), connections: makeConnections(app) }
+  mount(app, gate, 'sample', sampleRoutes, sampleHandlers)
   return { url: await app.listen({ host: '127.0.0.1', port: 0 }), close: () => app.close() }
 }
 

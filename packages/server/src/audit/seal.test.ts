@@ -20,6 +20,9 @@ afterAll(() => h.close())
 
 const contextOf = (orgId: string): Ctx => ({
   ...h.deps,
+  connection: () => {
+    throw new Error('nobody is connected')
+  },
   principal: {
     type: 'agent',
     id: 'agent:agt_test',

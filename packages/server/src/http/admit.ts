@@ -4,6 +4,7 @@ import type { Deps, Principal } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { ensureAccess, isPublic } from './access.ts'
 import { authenticate } from './authenticate.ts'
+import type { Connections } from './connection.ts'
 import {
   FAILURES_PER_ADDRESS,
   FAILURES_PER_KEY,
@@ -19,6 +20,7 @@ import {
 export interface Gate {
   readonly deps: Deps
   readonly limiter: RateLimiter
+  readonly connections: Connections
 }
 
 export async function admit(gate: Gate, route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
@@ -26,6 +28,7 @@ export async function admit(gate: Gate, route: Route, request: FastifyRequest, r
     takeFrom(gate, reply, `public ${networkOf(request.ip)}`, PER_CREDENTIAL)
     return
   }
+  if (route.apiKeyOnly && header(request, 'x-api-key') === undefined) throw new ApiError('missing_api_key')
   const principal = await identify(gate, request, reply)
   request.principal = principal
   takeFrom(gate, reply, `credential ${principal.keyId ?? principal.sessionId}`, PER_CREDENTIAL)
@@ -37,15 +40,23 @@ export const header = (request: FastifyRequest, name: string): string | undefine
   return Array.isArray(value) ? value.join(',') : value
 }
 
+const authenticateRequest = (deps: Deps, request: FastifyRequest): Promise<Principal> =>
+  authenticate(deps, {
+    apiKey: header(request, 'x-api-key'),
+    authorization: header(request, 'authorization'),
+    deviceInstallationId: header(request, 'x-device-installation-id'),
+  })
+
+/** The same request once more, while its answer goes on: nothing is counted, and whoever lost a right is refused. */
+export async function admitAgain({ deps }: Gate, route: Route, request: FastifyRequest): Promise<void> {
+  ensureAccess(route.access, await authenticateRequest(deps, request))
+}
+
 /** A failed attempt is counted against the address and the named key; successes are not. */
 async function identify(gate: Gate, request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
   const apiKey = header(request, 'x-api-key')
   try {
-    return await authenticate(gate.deps, {
-      apiKey,
-      authorization: header(request, 'authorization'),
-      deviceInstallationId: header(request, 'x-device-installation-id'),
-    })
+    return await authenticateRequest(gate.deps, request)
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) countFailure(gate, request, reply, apiKey)
     throw error

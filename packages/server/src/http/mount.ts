@@ -5,15 +5,16 @@ import type { Ctx, Deps, Principal, RequestFacts } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { productsOf } from '../telemetry/caller.ts'
 import { isPublic } from './access.ts'
-import { admit, admitBody, type Gate, header } from './admit.ts'
+import { admit, admitAgain, admitBody, type Gate, header } from './admit.ts'
 import { codeOf } from './answer-errors.ts'
 import { type IdempotentRequest, readIdempotencyKey } from './idempotency.ts'
+import { isStreamed, type Streamed, sendStream } from './stream.ts'
 import { compileInput, readHave } from './validate.ts'
 
 // The one bridge between contract and Fastify: credentials, permission, shape, handler, shape.
 
 /** A route that needs a known principal. */
-export type Handler<R extends Route> = (ctx: Ctx, input: Input<R>) => Promise<Output<R>>
+export type Handler<R extends Route> = (ctx: Ctx, input: Input<R>) => Promise<Output<R> | Streamed>
 /** A public route: nobody is known, and the service decides what that means. */
 export type PublicHandler<R extends Route> = (
   deps: Deps & { readonly request: Ctx['request'] },
@@ -63,7 +64,7 @@ function mountRoute(app: FastifyInstance, gate: Gate, routeName: string, route: 
       await admit(gate, route, request, reply)
       admitBody(route, bodyLimit, request, reply)
     },
-    handler: answer(gate.deps, routeName, route, handler),
+    handler: answer(gate, routeName, route, handler),
     errorHandler: async (error, request) => {
       if (request.principal)
         await recordRefusal(gate.deps, request.principal, factsOf(request, routeName), codeOf(error))
@@ -77,7 +78,8 @@ function factsOf(request: FastifyRequest, routeName: string): RequestFacts {
 }
 
 /** Shape, handler, shape: the answer is cut to the contract by its serializer. */
-function answer(deps: Deps, routeName: string, route: Route, handler: AnyHandler): RouteHandlerMethod {
+function answer(gate: Gate, routeName: string, route: Route, handler: AnyHandler): RouteHandlerMethod {
+  const { deps } = gate
   const validate = compileInput(route)
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const input = validate(request) as Input<Route>
@@ -95,8 +97,10 @@ function answer(deps: Deps, routeName: string, route: Route, handler: AnyHandler
       )
     const principal = request.principal as Principal
     const idempotent = isWrite(route) ? idempotentRequest(request, route) : undefined
-    const ctx: Ctx = { ...deps, principal, request: facts, idempotent }
+    const connection = () => gate.connections.open(request, reply, () => admitAgain(gate, route, request))
+    const ctx: Ctx = { ...deps, principal, request: facts, idempotent, connection }
     const body = await withinDeadline(handler(ctx, input))
+    if (isStreamed(body)) return sendStream(reply, body)
     if (hasEtag(body)) reply.header('etag', body.etag)
     return body
   }

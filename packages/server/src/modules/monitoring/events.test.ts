@@ -113,6 +113,9 @@ describe('audit events', () => {
 describe('vault activity events', () => {
   const contextOf = ({ orgId }: Org): Ctx => ({
     ...h.deps,
+    connection: () => {
+      throw new Error('nobody is connected')
+    },
     principal: {
       type: 'agent',
       id: 'agent:x',

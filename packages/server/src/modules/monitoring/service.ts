@@ -1,7 +1,8 @@
 import type { monitoring } from '@strongroom/contract'
+import { visibleVaultIds } from '../../access/vaults.ts'
 import { activityAfter } from '../../audit/activity.ts'
 import { AUDIT_VERSION } from '../../audit/chain.ts'
-import { type TxCtx, transact } from '../../context.ts'
+import { transact } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { listAnswer } from '../../http/pagination.ts'
@@ -95,9 +96,6 @@ export const auditEvents: Handler<typeof monitoring.auditEvents> = (ctx, { query
     return listAnswer('data', await store.auditEvents(db, scope, query), auditEventOf)
   })
 
-/** Who sees a vault is decided by its access entries. There are no vaults yet, so nobody sees one. */
-const visibleVaults = async (_: TxCtx): Promise<readonly string[]> => []
-
 const DEFAULT_LIMIT = 100
 
 export const vaultActivityEvents: Handler<typeof monitoring.vaultActivityEvents> = (
@@ -105,6 +103,6 @@ export const vaultActivityEvents: Handler<typeof monitoring.vaultActivityEvents>
   { query: { after = 0, limit = DEFAULT_LIMIT } },
 ) =>
   transact(ctx, async (ctx) => {
-    const rows = await activityAfter(ctx.db, ctx.principal.orgId, await visibleVaults(ctx), after, limit)
+    const rows = await activityAfter(ctx.db, ctx.principal.orgId, await visibleVaultIds(ctx), after, limit)
     return { data: rows.map((row) => ({ ...row, occurredAt: row.occurredAt.toISOString() })) }
   })

@@ -1,0 +1,50 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError } from '../errors.ts'
+
+// For answers that go on while something happens: when they are over, and whether they may still go on.
+
+export interface Connection {
+  /** Aborted when the caller goes away, or when the server stops. */
+  readonly ended: AbortSignal
+  /** Whether the same request would still be let in now: a revoked credential ends its streams. */
+  stillAdmitted(): Promise<boolean>
+  readonly lastEventId: number | undefined
+}
+
+export interface Connections {
+  open(request: FastifyRequest, reply: FastifyReply, admitAgain: () => Promise<unknown>): Connection
+}
+
+export function makeConnections(app: FastifyInstance): Connections {
+  const open = new Set<AbortController>()
+  app.addHook('preClose', async () => {
+    for (const controller of open) controller.abort()
+  })
+  return {
+    open: (request, reply, admitAgain) => {
+      const controller = new AbortController()
+      open.add(controller)
+      reply.raw.once('close', () => {
+        open.delete(controller)
+        controller.abort()
+      })
+      return { ended: controller.signal, stillAdmitted: () => succeeds(admitAgain), lastEventId: lastEventId(request) }
+    },
+  }
+}
+
+async function succeeds(admitAgain: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await admitAgain()
+    return true
+  } catch (error) {
+    if (error instanceof ApiError && (error.status === 401 || error.status === 403)) return false
+    throw error
+  }
+}
+
+/** What is no number of ours is as if it were not there: browsers send it by themselves. */
+function lastEventId({ headers }: FastifyRequest): number | undefined {
+  const text = headers['last-event-id']
+  return typeof text === 'string' && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined
+}

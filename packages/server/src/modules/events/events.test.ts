@@ -1,0 +1,86 @@
+import type { FirstPerson } from '@strongroom/sdk'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { agentWriter } from '../../../test/agent-writer.ts'
+import { type Harness, startHarness, type TestAgent } from '../../../test/harness.ts'
+import { foundOrg } from '../../../test/people.ts'
+import { edit, makeVault, type Writer, writeItems } from '../../../test/vault-writer.ts'
+
+// Catches: events of vaults the listener is not on, an event skipped between two streams, a stream that outlives its credential
+// (stillAdmitted left out) or keeps the server from stopping (preClose left out).
+
+let h: Harness
+let alice: FirstPerson
+let bot: TestAgent & Writer
+beforeAll(async () => {
+  h = await startHarness()
+  alice = await foundOrg(h)
+  bot = await agentWriter(h, alice, 'deploy')
+})
+afterAll(() => h.close())
+
+interface Listener {
+  /** The next event, or undefined when the stream has ended. */
+  next(): Promise<{ id: string; event: string; data: { vaultId: string; subject: string } } | undefined>
+  close(): Promise<void>
+}
+
+async function listen(url: string, { apiKey }: TestAgent, headers: Record<string, string> = {}): Promise<Listener> {
+  const response = await fetch(`${url}/api/v1/machine/events`, { headers: { 'x-api-key': apiKey, ...headers } })
+  expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  const block = async (): Promise<string | undefined> => {
+    while (!text.includes('\n\n')) {
+      const { done, value } = await reader.read()
+      if (done) return undefined
+      text += decoder.decode(value, { stream: true })
+    }
+    const end = text.indexOf('\n\n')
+    const found = text.slice(0, end)
+    text = text.slice(end + 2)
+    return found
+  }
+  // Only then is the stream sure to see what happens next.
+  expect(await block()).toBe(': listening')
+  return {
+    next: async () => {
+      let found = await block()
+      while (found?.startsWith(':')) found = await block()
+      if (found === undefined) return undefined
+      const members = Object.fromEntries(found.split('\n').map((line) => line.split(/: (.*)/s).slice(0, 2)))
+      return { ...members, data: JSON.parse(members.data) }
+    },
+    close: () => reader.cancel(),
+  }
+}
+
+it('tells a listener of its vaults as they change, and of no other', async () => {
+  const secret = await makeVault(alice, { name: 'not for the agent' })
+  const vaultId = await makeVault(alice, { with: [{ identity: bot.identity, role: 'read' }] })
+  const listener = await listen(h.url, bot)
+  await writeItems(alice, secret, [edit('itm_hidden', { A: '1' })])
+  await writeItems(alice, vaultId, [edit('itm_seen', { A: '1' })])
+  const event = await listener.next()
+  expect(event).toMatchObject({ event: 'vault.commit', data: { vaultId, subject: 'itm_seen' } })
+  await listener.close()
+  await writeItems(alice, vaultId, [edit('itm_missed', { B: '1' })])
+  await writeItems(alice, vaultId, [edit('itm_later', { C: '1' })])
+  const again = await listen(h.url, bot, { 'last-event-id': event?.id ?? '' })
+  expect([(await again.next())?.data.subject, (await again.next())?.data.subject]).toEqual(['itm_missed', 'itm_later'])
+  await again.close()
+})
+
+it('ends a stream whose credential was revoked', async () => {
+  const agent = await h.agent(alice, ['machine.monitoring.read'], ['TENANT_AGENT_MANAGER'])
+  const listener = await listen(h.url, agent)
+  await alice.client.agents.archive({ params: { id: agent.agentId } })
+  expect(await listener.next()).toBeUndefined()
+})
+
+it('ends its streams when the server stops', async () => {
+  const sibling = await h.sibling()
+  const listener = await listen(sibling.url, bot)
+  const [next] = await Promise.all([listener.next(), sibling.close()])
+  expect(next).toBeUndefined()
+})
