@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { readConfig } from './config.ts'
 import { StartError } from './errors.ts'
 import { provideSetupToken } from './modules/setup/token.ts'
@@ -10,6 +12,9 @@ const DRAIN_MS = 15_000
 const say = (line: string): void => {
   process.stderr.write(`strongroom: ${line}\n`)
 }
+
+// Whoever read our words may be gone before us: that must not keep us from finishing open requests and stopping PostgreSQL.
+process.stderr.on('error', () => undefined)
 
 /** Stops once, however often it is asked to. */
 function makeStop(server: RunningServer): (reason: string, exitCode: number) => void {
@@ -40,6 +45,14 @@ async function welcome(server: RunningServer): Promise<void> {
   say('  stop           Ctrl-C')
 }
 
+/** Loading leaves a third of the memory to be collected, and an idle server has no reason to ever collect it. */
+function tidyUp(): void {
+  setFlagsFromString('--expose-gc')
+  const collect = runInNewContext('gc') as (options: object) => void
+  setFlagsFromString('--no-expose-gc')
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
+}
+
 try {
   const server = await start({ config: readConfig(), progress: say })
   const stop = makeStop(server)
@@ -47,6 +60,7 @@ try {
     process.on(signal, () => stop(`${signal}: finishing open requests`, 0))
   void server.databaseDied.then(() => stop('PostgreSQL ended; so do we, to be started again', 1))
   await welcome(server)
+  tidyUp()
 } catch (error) {
   if (!(error instanceof StartError)) throw error
   say(`cannot start: ${error.message}`)

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from './app.ts'
@@ -12,6 +11,7 @@ import { checkSettings } from './db/settings.ts'
 import { StartError } from './errors.ts'
 import { lockDataDirectory } from './postgres/data-lock.ts'
 import { type EmbeddedPostgres, startEmbedded } from './postgres/embedded.ts'
+import { makeRandomText } from './secrets/random-text.ts'
 import { loadRootKey } from './secrets/root-key.ts'
 import { loadPepper } from './secrets/server-secrets.ts'
 import { makeLog } from './telemetry/log.ts'
@@ -35,10 +35,13 @@ export interface StartOptions {
 /** Sealing, telemetry and removal of what is old: each one turn at a time. */
 const WORKER_POOL = 3
 
-const CROCKFORD = '0123456789abcdefghjkmnpqrstvwxyz'
+const CROCKFORD = Buffer.from('0123456789abcdefghjkmnpqrstvwxyz')
+const randomCrockford = makeRandomText((random) => {
+  for (const [i, byte] of random.entries()) random[i] = CROCKFORD[byte & 31] as number
+  return random.toString('latin1')
+})
 /** 110 random bits: unguessable, and shorter than a UUID. */
-export const newId = (prefix: string): string =>
-  `${prefix}_${Array.from(randomBytes(22), (byte) => CROCKFORD.charAt(byte & 31)).join('')}`
+export const newId = (prefix: string): string => `${prefix}_${randomCrockford(22)}`
 
 export async function start({ config, progress = () => undefined }: StartOptions): Promise<RunningServer> {
   const undo: (() => Promise<void>)[] = []

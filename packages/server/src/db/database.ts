@@ -1,6 +1,7 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { Tables } from './schema.ts'
+import { askTogether } from './together.ts'
 
 // The database as the rest of the server sees it: one pool, one dialect, time-outs on every connection.
 
@@ -52,9 +53,17 @@ export const connectionOptions = (
     .trim(),
 })
 
+/** A named statement: PostgreSQL parses it once per connection, and this one runs for every request. */
+const FIND_KEYS = {
+  name: 'authenticate_keys',
+  text: 'select access_key as key, found as row from authenticate_keys($1)',
+} as const
+
 export interface Database {
   readonly pool: pg.Pool
   readonly kysely: Kysely<Tables>
+  /** What is known of an API key by its public half; null if there is none. */
+  findKey<T>(accessKey: string): Promise<T | null>
   close(): Promise<void>
 }
 
@@ -65,13 +74,15 @@ export function openDatabase({ connection, poolSize }: DatabaseLogin, onError: (
     connectionTimeoutMillis: 5000,
     idleTimeoutMillis: 30_000,
   })
-  // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
+  // A connection that breaks is replaced at the next use; without a listener it would end the process. The pool listens to
+  // those that nobody uses only, and one can also break between two statements of a transaction.
   pool.on('error', onError)
+  pool.on('connect', (client) => client.on('error', onError))
   const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const close = async (): Promise<void> => {
     await kysely.destroy()
     // Kysely ends the pool only if it has used it.
     if (!pool.ending) await pool.end()
   }
-  return { pool, kysely, close }
+  return { pool, kysely, findKey: askTogether(pool, FIND_KEYS), close }
 }

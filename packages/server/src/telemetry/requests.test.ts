@@ -148,7 +148,7 @@ it('answers as before when telemetry cannot be written, and counts what it drops
   await nowhere.close()
 })
 
-it('writes at once when 500 rows wait, and what is left when it stops', async () => {
+it('writes at once when 2000 rows wait, and what is left when it stops', async () => {
   const flushing = startRequestFlush(h.deps, h.worker)
   const row: RequestRow = {
     orgId: org.orgId,
@@ -169,12 +169,12 @@ it('writes at once when 500 rows wait, and what is left when it stops', async ()
     ip: '',
     userAgent: '',
   }
-  for (let i = 0; i < 500; i++) h.deps.telemetry.requests.add({ ...row, eventId: `evt_${i}` })
+  for (let i = 0; i < 2000; i++) h.deps.telemetry.requests.add({ ...row, eventId: `evt_${i}` })
   // Taken in the same turn of the event loop: nothing waited for the clock.
   expect(h.deps.telemetry.requests.waiting).toBe(0)
   h.deps.telemetry.requests.add({ ...row, eventId: 'evt_last' })
   await flushing.stop()
-  expect(await rowsOf('agent:crowd')).toHaveLength(501)
+  expect(await rowsOf('agent:crowd')).toHaveLength(2001)
 })
 
 it('keeps no more rows than its bound, and counts the others', () => {

@@ -84,7 +84,7 @@ function logRequest(
   })
 }
 
-const ROWS_PER_WRITE = 500
+const ROWS_PER_WRITE = 2000
 
 /** Writes what waits. A batch that cannot be written is counted and gone: telemetry never piles up in front of requests. */
 export async function flushRequests(

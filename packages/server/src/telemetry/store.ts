@@ -29,18 +29,22 @@ const MINUTE_MS = 60_000
 function minutesOf(rows: readonly RequestRow[]): Minute[] {
   const minutes = new Map<string, Minute>()
   for (const { orgId, principal, method, route, occurredAt, status, durationMs } of rows) {
-    const minute = new Date(Math.floor(occurredAt.getTime() / MINUTE_MS) * MINUTE_MS).toISOString()
+    const minute = Math.floor(occurredAt.getTime() / MINUTE_MS)
     const key = `${orgId} ${principal} ${method} ${route} ${minute}`
-    const entry = minutes.get(key) ?? {
-      org_id: orgId,
-      principal,
-      route: `${method} ${route}`,
-      minute,
-      requests: 0,
-      errors: 0,
-      buckets: [],
+    let entry = minutes.get(key)
+    if (!entry) {
+      const text = new Date(minute * MINUTE_MS).toISOString()
+      entry = {
+        org_id: orgId,
+        principal,
+        route: `${method} ${route}`,
+        minute: text,
+        requests: 0,
+        errors: 0,
+        buckets: [],
+      }
+      minutes.set(key, entry)
     }
-    minutes.set(key, entry)
     entry.requests++
     if (status >= 400) entry.errors++
     const bucket = bucketOf(durationMs)

@@ -59,7 +59,7 @@ export interface Telemetry {
   stop(): void
 }
 
-const ROWS_PER_WRITE = 500
+const ROWS_PER_WRITE = 2000
 const MAX_WAITING_ROWS = 10_000
 const MAX_WAITING_SPANS = 4096
 

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { makeRandomText } from '../secrets/random-text.ts'
 
 // W3C trace context: a valid `traceparent` is taken up, everything else starts a trace of its own.
 
@@ -7,6 +7,8 @@ export interface TraceContext {
   readonly parentSpanId: string | undefined
   readonly sampled: boolean
 }
+
+const randomHex = makeRandomText((random) => random.toString('hex'))
 
 const TRACEPARENT = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 const ZEROS = /^0+$/
@@ -20,8 +22,8 @@ export function readTraceContext(header: string | string[] | undefined): TraceCo
     !(version === '00' && rest !== undefined) &&
     !ZEROS.test(traceId) &&
     !ZEROS.test(parentSpanId)
-  if (!valid) return { traceId: randomBytes(16).toString('hex'), parentSpanId: undefined, sampled: true }
+  if (!valid) return { traceId: randomHex(32), parentSpanId: undefined, sampled: true }
   return { traceId, parentSpanId, sampled: (Number.parseInt(flags ?? '00', 16) & 1) === 1 }
 }
 
-export const makeSpanId = (): string => randomBytes(8).toString('hex')
+export const makeSpanId = (): string => randomHex(16)
