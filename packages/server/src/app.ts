@@ -24,14 +24,17 @@ import { itemRoutes } from './modules/items/routes.ts'
 import { keyRoutes } from './modules/keys/routes.ts'
 import { monitoringRoutes } from './modules/monitoring/routes.ts'
 import { permissionRoutes } from './modules/permissions/routes.ts'
+import { projectRoutes } from './modules/projects/routes.ts'
 import { searchRoutes } from './modules/search/routes.ts'
 import { sessionRoutes } from './modules/sessions/routes.ts'
 import { setupRoutes } from './modules/setup/routes.ts'
+import { sharedItemRoutes } from './modules/shared-items/routes.ts'
 import { syncRoutes } from './modules/sync/routes.ts'
 import { tenantRoutes } from './modules/tenants/routes.ts'
 import { transparencyRoutes } from './modules/transparency/routes.ts'
 import { userKeyRoutes } from './modules/user-keys/routes.ts'
 import { userRoutes } from './modules/users/routes.ts'
+import { vaultGroupRoutes } from './modules/vault-groups/routes.ts'
 import { vaultRoutes } from './modules/vaults/routes.ts'
 import { mountReference } from './reference/routes.ts'
 import { mountMetrics } from './telemetry/metrics-route.ts'
@@ -75,6 +78,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   const notFound = answerNotFound(knownMethods)
   hardenServer(app, brokenHttp)
   app.decorateRequest('principal', null)
+  app.decorateRequest('found', undefined)
   observeRequests(app, deps)
   takeJsonOnly(app)
   app.addHook('onRequest', async (request, reply) => {
@@ -147,6 +151,9 @@ function mountModules(app: FastifyInstance, deps: Deps): void {
   mount(app, options, 'search', api.search, searchRoutes)
   mount(app, options, 'events', api.events, eventRoutes)
   mount(app, options, 'aliases', api.aliases, aliasRoutes)
+  mount(app, options, 'projects', api.projects, projectRoutes)
+  mount(app, options, 'sharedItems', api.sharedItems, sharedItemRoutes)
+  mount(app, options, 'vaultGroups', api.vaultGroups, vaultGroupRoutes)
 }
 
 function mountHealth(app: FastifyInstance, deps: Deps): void {

@@ -59,11 +59,18 @@ const FIND_KEYS = {
   text: 'select access_key as key, found as row from authenticate_keys($1)',
 } as const
 
+const READ_ENVIRONMENTS = {
+  name: 'read_environments',
+  text: 'select key, row from read_environments($1)',
+} as const
+
 export interface Database {
   readonly pool: pg.Pool
   readonly kysely: Kysely<Tables>
   /** What is known of an API key by its public half; null if there is none. */
   findKey<T>(accessKey: string): Promise<T | null>
+  /** The one statement of an environment read; the question is JSON. */
+  readEnvironment<T>(question: string): Promise<T | null>
   close(): Promise<void>
 }
 
@@ -84,5 +91,11 @@ export function openDatabase({ connection, poolSize }: DatabaseLogin, onError: (
     // Kysely ends the pool only if it has used it.
     if (!pool.ending) await pool.end()
   }
-  return { pool, kysely, findKey: askTogether(pool, FIND_KEYS), close }
+  return {
+    pool,
+    kysely,
+    findKey: askTogether(pool, FIND_KEYS),
+    readEnvironment: askTogether(pool, READ_ENVIRONMENTS),
+    close,
+  }
 }

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps, Principal } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { ensureAccess, isPublic } from './access.ts'
-import { authenticate } from './authenticate.ts'
+import { authenticate, type KeyRow, principalOfKey } from './authenticate.ts'
 import type { Connections } from './connection.ts'
 import {
   FAILURES_PER_ADDRESS,
@@ -23,15 +23,32 @@ export interface Gate {
   readonly connections: Connections
 }
 
-export async function admit(gate: Gate, route: Route, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+/** Who asks, and what was found for them in the same statement. */
+export interface Travelled {
+  readonly apiKey: { readonly accessKey: string; readonly secret: string }
+  readonly key: KeyRow | null
+  readonly found: unknown
+}
+export type Travel = (request: FastifyRequest) => Promise<Travelled | undefined>
+
+export const bucketOf = ({ accessKey, sessionId }: Pick<Principal, 'accessKey' | 'sessionId'>): string =>
+  `credential ${accessKey ?? sessionId}`
+
+export async function admit(
+  gate: Gate,
+  route: Route,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  travel?: Travel,
+): Promise<void> {
   if (isPublic(route.access)) {
     takeFrom(gate, reply, `public ${networkOf(request.ip)}`, PER_CREDENTIAL)
     return
   }
   if (route.apiKeyOnly && header(request, 'x-api-key') === undefined) throw new ApiError('missing_api_key')
-  const principal = await identify(gate, request, reply)
+  const principal = await identify(gate, request, reply, travel)
   request.principal = principal
-  takeFrom(gate, reply, `credential ${principal.keyId ?? principal.sessionId}`, PER_CREDENTIAL)
+  takeFrom(gate, reply, bucketOf(principal), PER_CREDENTIAL)
   ensureAccess(route.access, principal)
 }
 
@@ -53,10 +70,18 @@ export async function admitAgain({ deps }: Gate, route: Route, request: FastifyR
 }
 
 /** A failed attempt is counted against the address and the named key; successes are not. */
-async function identify(gate: Gate, request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
+async function identify(
+  gate: Gate,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  travel: Travel | undefined,
+): Promise<Principal> {
   const apiKey = header(request, 'x-api-key')
   try {
-    return await authenticateRequest(gate.deps, request)
+    const travelled = await travel?.(request)
+    if (!travelled) return await authenticateRequest(gate.deps, request)
+    request.found = travelled.found
+    return principalOfKey(gate.deps, travelled.apiKey, travelled.key)
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) countFailure(gate, request, reply, apiKey)
     throw error

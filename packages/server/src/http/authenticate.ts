@@ -12,7 +12,8 @@ export interface CredentialHeaders {
   readonly deviceInstallationId: string | undefined
 }
 
-interface KeyRow {
+/** What is known of an API key, of whom it stands for, and of their roles. */
+export interface KeyRow {
   readonly orgId: string
   readonly keyId: string
   readonly secretHmac: string
@@ -51,11 +52,18 @@ export async function authenticate(deps: Deps, headers: CredentialHeaders): Prom
 
 const NOBODY = { agentId: null, userId: null, keyId: null, sessionId: null, accessKey: null } as const
 
-/** One body for all that is wrong with a key: malformed, unknown, wrong, rotated, or of somebody who is gone. */
 async function authenticateKey(deps: Deps, text: string): Promise<Principal> {
   const key = parseApiKey(text)
   if (!key) throw new ApiError('invalid_api_key')
-  const row = await available(deps, () => deps.database.findKey<KeyRow>(key.accessKey))
+  return principalOfKey(deps, key, await available(deps, () => deps.database.findKey<KeyRow>(key.accessKey)))
+}
+
+/** One body for all that is wrong with a key: malformed, unknown, wrong, rotated, or of somebody who is gone. */
+export function principalOfKey(
+  deps: Pick<Deps, 'pepper'>,
+  key: { readonly accessKey: string; readonly secret: string },
+  row: KeyRow | null,
+): Principal {
   const genuine = secretMatches(deps.pepper, key.secret, row?.secretHmac)
   if (!row || !genuine || row.keyStatus !== 'active') throw new ApiError('invalid_api_key')
   const common = commonOf(row, key.accessKey)

@@ -3,18 +3,21 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod 
 import { recordRefusal } from '../audit/record.ts'
 import type { Ctx, Deps, Principal, RequestFacts } from '../context.ts'
 import { ApiError } from '../errors.ts'
+import { parseApiKey } from '../secrets/credentials.ts'
 import { productsOf } from '../telemetry/caller.ts'
 import { isPublic } from './access.ts'
-import { admit, admitAgain, admitBody, type Gate, header } from './admit.ts'
+import { admit, admitAgain, admitBody, bucketOf, type Gate, header, type Travel } from './admit.ts'
 import { codeOf } from './answer-errors.ts'
 import { type IdempotentRequest, readIdempotencyKey } from './idempotency.ts'
+import { isReady, isTravelling, type Ready, sendReady, type Travelling } from './one-trip.ts'
+import { PER_CREDENTIAL } from './rate-limit.ts'
 import { isStreamed, type Streamed, sendStream } from './stream.ts'
 import { compileInput, readHave } from './validate.ts'
 
 // The one bridge between contract and Fastify: credentials, permission, shape, handler, shape.
 
 /** A route that needs a known principal. */
-export type Handler<R extends Route> = (ctx: Ctx, input: Input<R>) => Promise<Output<R> | Streamed>
+export type Handler<R extends Route> = (ctx: Ctx, input: Input<R>) => Promise<Output<R> | Streamed | Ready>
 /** A public route: nobody is known, and the service decides what that means. */
 export type PublicHandler<R extends Route> = (
   deps: Deps & { readonly request: Ctx['request'] },
@@ -25,13 +28,15 @@ export type PublicHandler<R extends Route> = (
 type IsPublic<R extends Route> = R['access']['kind'] extends 'public' | 'setup' ? true : false
 /** A function for every route of a group: leave one out and it does not compile. */
 export type Handlers<G extends Routes> = {
-  readonly [K in keyof G]: IsPublic<G[K]> extends true ? PublicHandler<G[K]> : Handler<G[K]>
+  readonly [K in keyof G]: IsPublic<G[K]> extends true ? PublicHandler<G[K]> : Handler<G[K]> | Travelling<G[K]>
 }
-type AnyHandler = Handler<Route> & PublicHandler<Route>
+type AnyHandler = PublicHandler<Route> & ((ctx: Ctx, input: Input<Route>, found?: unknown) => Promise<unknown>)
 
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | null
+    /** What a one-trip route found besides who asks; undefined where the request came the ordinary way. */
+    found: unknown
   }
 }
 
@@ -48,10 +53,18 @@ export function mount<G extends Routes>(
   handlers: Handlers<G>,
 ): void {
   for (const [name, route] of Object.entries(group))
-    mountRoute(app, options, `${groupName}.${name}`, route, handlers[name] as AnyHandler)
+    mountRoute(app, options, `${groupName}.${name}`, route, handlers[name] as AnyHandler | Travelling<Route>)
 }
 
-function mountRoute(app: FastifyInstance, gate: Gate, routeName: string, route: Route, handler: AnyHandler): void {
+function mountRoute(
+  app: FastifyInstance,
+  gate: Gate,
+  routeName: string,
+  route: Route,
+  given: AnyHandler | Travelling<Route>,
+): void {
+  const handler = (isTravelling(given) ? given.handle : given) as AnyHandler
+  const travel = isTravelling(given) ? makeTravel(gate, routeName, route, given.trip) : undefined
   const url = API_PREFIX[route.api] + route.path
   const bodyLimit = isWrite(route) ? (route.bodyLimit ?? DEFAULT_BODY_LIMIT) : 1
   app.route({
@@ -61,7 +74,7 @@ function mountRoute(app: FastifyInstance, gate: Gate, routeName: string, route: 
     config: { routeName, template: url },
     schema: { response: { [route.status ?? 200]: route.response } },
     onRequest: async (request, reply) => {
-      await admit(gate, route, request, reply)
+      await admit(gate, route, request, reply, travel)
       admitBody(route, bodyLimit, request, reply)
     },
     handler: answer(gate, routeName, route, handler),
@@ -99,10 +112,31 @@ function answer(gate: Gate, routeName: string, route: Route, handler: AnyHandler
     const idempotent = isWrite(route) ? idempotentRequest(request, route) : undefined
     const connection = () => gate.connections.open(request, reply, () => admitAgain(gate, route, request))
     const ctx: Ctx = { ...deps, principal, request: facts, idempotent, connection }
-    const body = await withinDeadline(handler(ctx, input))
+    const body = await withinDeadline(handler(ctx, input, request.found))
+    if (isReady(body)) return sendReady(reply, body)
     if (isStreamed(body)) return sendStream(reply, body)
     if (hasEtag(body)) reply.header('etag', body.etag)
     return body
+  }
+}
+
+/** The trip of a request, or undefined where it has to come the ordinary way: there the exact refusal is found. */
+function makeTravel(gate: Gate, routeName: string, route: Route, trip: Travelling<Route>['trip']): Travel {
+  const { deps, limiter } = gate
+  const validate = compileInput(route)
+  return async (request) => {
+    const apiKey = parseApiKey(header(request, 'x-api-key') ?? '')
+    if (!apiKey || request.headers.authorization !== undefined) return undefined
+    const bucket = bucketOf({ accessKey: apiKey.accessKey, sessionId: null })
+    if (!limiter.hasRoom(bucket, PER_CREDENTIAL, deps.now().getTime())) return undefined
+    try {
+      const input = validate(request) as Input<Route>
+      readHave(header(request, 'tlog-have'))
+      const answer = await trip(deps, { apiKey, input, request: factsOf(request, routeName) })
+      return { apiKey, ...answer }
+    } catch {
+      return undefined
+    }
   }
 }
 

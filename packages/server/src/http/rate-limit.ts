@@ -24,6 +24,8 @@ const MAX_BUCKETS = 50_000
 export interface RateLimiter {
   /** Takes one request from the bucket of `name`. */
   take(name: string, limit: Limit, nowMs: number): Verdict
+  /** Whether the bucket of `name` has a request left; takes none. */
+  hasRoom(name: string, limit: Limit, nowMs: number): boolean
 }
 
 export function makeRateLimiter(): RateLimiter {
@@ -54,6 +56,7 @@ export function makeRateLimiter(): RateLimiter {
       if (allowed) bucket.tokens--
       return verdict(bucket, limit, allowed)
     },
+    hasRoom: (name, limit, nowMs) => fill(name, limit, nowMs).tokens >= 1,
   }
 }
 

@@ -1,11 +1,6 @@
 import type { aliases } from '@strongroom/contract'
 import type { Handlers } from '../../http/mount.ts'
-import { itemRoutes } from '../items/routes.ts'
-import { vaultRoutes } from '../vaults/routes.ts'
+import { get as item, list as items } from '../items/service.ts'
+import { get, list } from '../vaults/service.ts'
 
-export const aliasRoutes: Handlers<typeof aliases> = {
-  list: vaultRoutes.list,
-  get: vaultRoutes.get,
-  items: itemRoutes.list,
-  item: itemRoutes.get,
-}
+export const aliasRoutes: Handlers<typeof aliases> = { list, get, items, item }

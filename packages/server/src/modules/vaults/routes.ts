@@ -1,6 +1,7 @@
 import type { vaults } from '@strongroom/contract'
 import type { Handlers } from '../../http/mount.ts'
-import { archive, commit, create, environmentFields, get, list, publicKeys, update, wrappedKey } from './service.ts'
+import { environmentFields } from './environment.ts'
+import { archive, commit, create, get, list, publicKeys, update, wrappedKey } from './service.ts'
 
 export const vaultRoutes: Handlers<typeof vaults> = {
   create,

@@ -87,23 +87,3 @@ export const publicKeys: Handler<typeof vaults.publicKeys> = (ctx, { params }) =
     },
     atOneMoment,
   )
-
-export const environmentFields: Handler<typeof vaults.environmentFields> = (ctx, { params, query }) =>
-  transact(
-    ctx,
-    async (ctx) => {
-      const vault = await openVault(ctx, params.vaultId)
-      const { vaultId, headVersion, headHash } = vault
-      const wanted = query.include?.split(',') ?? []
-      await record(ctx, { action: 'vault.environment.read', targets: [{ type: 'vault', id: vaultId }] })
-      const data = await store.environmentFields(ctx.db, vault)
-      const proof = wanted.includes('wrapped-key')
-        ? await signedWithKeys(ctx, vault)
-        : wanted.includes('signers')
-          ? await signedVault(ctx, vault)
-          : undefined
-      const keys = proof && 'wrappedKeys' in proof ? { wrappedKeys: proof.wrappedKeys } : {}
-      return { data, headVersion, headHash, ...(proof && { signed: proof.signed }), ...keys }
-    },
-    atOneMoment,
-  )

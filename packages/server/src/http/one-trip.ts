@@ -1,0 +1,42 @@
+import type { Input, Output, Route } from '@strongroom/contract'
+import type { FastifyReply } from 'fastify'
+import type { Ctx, Deps, RequestFacts } from '../context.ts'
+import type { KeyRow } from './authenticate.ts'
+
+// A few reads are asked so often that who asks and what they ask for are decided in one statement. Such a route brings a trip
+// besides its handler; whatever the trip does not cover (access tokens, malformed input, a limit that is reached, a database
+// that refuses) goes the ordinary way.
+
+export interface TripQuestion<R extends Route> {
+  readonly apiKey: { readonly accessKey: string; readonly secret: string }
+  readonly input: Input<R>
+  readonly request: RequestFacts
+}
+
+export interface TripAnswer<T> {
+  /** What is known of the key; null if there is none. */
+  readonly key: KeyRow | null
+  readonly found: T
+}
+
+/** A handler with a trip of its own. `found` is undefined where the request came the ordinary way. */
+export interface Travelling<R extends Route, T = unknown> {
+  trip(deps: Deps, question: TripQuestion<R>): Promise<TripAnswer<T>>
+  handle(ctx: Ctx, input: Input<R>, found: T | undefined): Promise<Output<R> | Ready>
+}
+
+export const isTravelling = <R extends Route>(given: unknown): given is Travelling<R> =>
+  typeof given === 'object' && given !== null && 'trip' in given
+
+const READY = Symbol('ready')
+
+/** An answer whose bytes are there already. */
+export interface Ready {
+  readonly [READY]: true
+  readonly bytes: Buffer
+}
+
+export const ready = (bytes: Buffer): Ready => ({ [READY]: true, bytes })
+export const isReady = (body: unknown): body is Ready => typeof body === 'object' && body !== null && READY in body
+export const sendReady = (reply: FastifyReply, { bytes }: Ready): FastifyReply =>
+  reply.header('content-type', 'application/json; charset=utf-8').send(bytes)
