@@ -69,8 +69,7 @@ it('answers what is current, also right after a write and for many at once, and 
 })
 
 it('proves from the size that each reader knows', async () => {
-  const { signed } = await ask(bot)
-  const size = Number((signed?.transparency as { checkpoint: string }).checkpoint.split('\n')[1])
+  const { size } = await alice.client.transparency.checkpoint()
   expect((await ask(bot, 1)).signed?.transparency).toMatchObject({ consistency: { from: 1 } })
   expect((await ask(bot, 2)).signed?.transparency).toMatchObject({ consistency: { from: 2 } })
   expect((await ask(bot, size)).signed?.transparency).not.toHaveProperty('consistency')
@@ -111,15 +110,21 @@ it('refuses whoever lost a right at the next request, keeps no answer for them, 
 
 it('does nothing for the right access key with a wrong secret', async () => {
   const before = (await audited()).length
-  const other = await h.agent(alice, ['machine.all'])
-  await asSuperuser(h, (client) =>
-    client.query(
-      'update api_key set secret_hmac = (select secret_hmac from api_key where agent_id = $1) where agent_id = $2',
-      [bot.agentId, other.agentId],
-    ),
-  )
-  expect(await codeOf(ask(other))).toBe('invalid_api_key')
+  const other = await h.agent(alice, [])
+  const swap = (to: string, from: string) =>
+    asSuperuser(h, (client) =>
+      client.query(
+        'update api_key set secret_hmac = (select secret_hmac from api_key where agent_id = $2) where agent_id = $1',
+        [to, from],
+      ),
+    )
+  const spare = await h.agent(alice, [])
+  await swap(spare.agentId, bot.agentId)
+  await swap(bot.agentId, other.agentId)
+  expect(await codeOf(ask(bot))).toBe('invalid_api_key')
+  await swap(bot.agentId, spare.agentId)
   expect(await audited()).toHaveLength(before)
+  expect(await open(bot)).toEqual({ TOKEN: 'two' })
 })
 
 it('answers nothing that it cannot record, to one or to many, and recovers by itself', async () => {
