@@ -1,6 +1,7 @@
 import { permissions } from './access-lists.ts'
 import { agents } from './agents.ts'
 import { aliases } from './aliases.ts'
+import { attachments } from './attachments.ts'
 import { directory } from './directory.ts'
 import { events } from './events.ts'
 import { feedback } from './feedback.ts'
@@ -46,8 +47,13 @@ export const api = {
   events,
   search,
   sync,
+  projects,
+  sharedItems,
+  vaultGroups,
+  attachments,
 }
 
+export { type Attachment, MAX_PARTS, PART_BYTES } from './attachments.ts'
 export { ERRORS, type ErrorCode, type ErrorEntry } from './errors.ts'
 export type { Group } from './groups.ts'
 export { commonErrors, describeAccess, describeApi, errorsOf } from './openapi.ts'
@@ -73,6 +79,7 @@ export type { CommitReceipt, Vault } from './vault-shapes.ts'
 export {
   agents,
   aliases,
+  attachments,
   directory,
   events,
   feedback,

@@ -102,7 +102,9 @@ export const monitoring = {
     summary: 'How many of each kind the caller can see; kinds it cannot see are not there',
     access: reading,
     response: closed({
-      data: Type.Array(closed({ type: OneOf(['agents', 'users', 'groups', 'tenants']), count: Count })),
+      data: Type.Array(
+        closed({ type: OneOf(['agents', 'users', 'groups', 'tenants', 'vaults', 'items']), count: Count }),
+      ),
     }),
   },
   requestEvents: {

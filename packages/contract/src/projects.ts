@@ -128,7 +128,7 @@ export const projects = {
     api: 'machine',
     method: 'GET',
     path: '/project/:id/permissions',
-    summary: 'Who is shown a project. ADMIN are its signed admins',
+    summary: 'Who is shown a project. ADMIN are its signed admins, who alone change it; READ and WRITE see it',
     access: { kind: 'permission', permission: 'machine.permissions.read' },
     params: byId,
     response: Permissions,

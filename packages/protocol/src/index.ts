@@ -37,6 +37,7 @@ export {
   verifyAcceptance,
 } from './directory/invite.ts'
 export { type DirectoryResponse, type VerifiedDirectory, verifyDirectory } from './directory/resolve.ts'
+export { fromBase64, toBase64url } from './encoding/base64.ts'
 export { canonical, canonicalText, type Json, type JsonObject, parseStrict } from './encoding/canonical.ts'
 export { PROTOCOL_ERRORS, ProtocolError, type ProtocolErrorCode } from './errors.ts'
 export {

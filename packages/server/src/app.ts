@@ -14,6 +14,8 @@ import { SECURITY_HEADERS } from './http/security-headers.ts'
 import { parseJson } from './http/strict-json.ts'
 import { agentRoutes } from './modules/agents/routes.ts'
 import { aliasRoutes } from './modules/aliases/routes.ts'
+import { mountObjects } from './modules/attachments/objects.ts'
+import { attachmentRoutes } from './modules/attachments/routes.ts'
 import { directoryRoutes } from './modules/directory/routes.ts'
 import { eventRoutes } from './modules/events/routes.ts'
 import { feedbackRoutes } from './modules/feedback/routes.ts'
@@ -92,6 +94,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   mountMetrics(app, deps)
   mountReference(app, VERSION)
   mountModules(app, deps)
+  mountObjects(app, deps)
   app.setNotFoundHandler(notFound)
   return app
 }
@@ -154,6 +157,7 @@ function mountModules(app: FastifyInstance, deps: Deps): void {
   mount(app, options, 'projects', api.projects, projectRoutes)
   mount(app, options, 'sharedItems', api.sharedItems, sharedItemRoutes)
   mount(app, options, 'vaultGroups', api.vaultGroups, vaultGroupRoutes)
+  mount(app, options, 'attachments', api.attachments, attachmentRoutes)
 }
 
 function mountHealth(app: FastifyInstance, deps: Deps): void {

@@ -1,6 +1,8 @@
 import { startSealer } from './audit/seal.ts'
 import type { Deps } from './context.ts'
 import type { Database } from './db/database.ts'
+import { startAttachmentSweep } from './modules/attachments/sweep.ts'
+import { startSharedItemSweep } from './modules/shared-items/sweep.ts'
 import { startSpanExport } from './telemetry/otlp.ts'
 import { startRequestFlush, startRetention } from './telemetry/requests.ts'
 
@@ -10,6 +12,8 @@ export function startBackground(deps: Deps, worker: Database): () => Promise<voi
     startSealer(deps, worker),
     startRequestFlush(deps, worker),
     startRetention(deps, worker),
+    startSharedItemSweep(deps, worker),
+    startAttachmentSweep(deps, worker),
     startSpanExport(deps),
   ]
   return async () => {

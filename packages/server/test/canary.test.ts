@@ -129,13 +129,22 @@ function shotsAt(route: Route, genuine: Record<string, string>, others: readonly
   ]
 }
 
+/** A stream of events does not end by itself: its beginning is enough. */
+async function textOf(answer: Response): Promise<string> {
+  if (!answer.headers.get('content-type')?.startsWith('text/event-stream')) return answer.text()
+  const reader = (answer.body as ReadableStream<Uint8Array>).getReader()
+  const { value } = await reader.read()
+  await reader.cancel()
+  return new TextDecoder().decode(value)
+}
+
 async function fire({ route, url, body, credential }: Shot): Promise<void> {
   const answer = await fetch(h.url + url, {
     method: route.method,
     headers: headersOf(credential),
     ...(body !== undefined && { body }),
   })
-  answers.push(`${JSON.stringify([...answer.headers])} ${await answer.text()}`)
+  answers.push(`${JSON.stringify([...answer.headers])} ${await textOf(answer)}`)
 }
 
 const sendRaw = (text: string): Promise<void> =>

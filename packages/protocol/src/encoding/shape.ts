@@ -27,6 +27,17 @@ export const words =
       ? value
       : refuse(path, `text of at most ${maxLength} characters`)
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused.
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]/
+
+/** One line that people read, such as a name: no control characters, which could forge another line or end a text early. */
+export const line =
+  (maxLength: number): Shape<string> =>
+  (value, path) => {
+    const checked = words(maxLength)(value, path)
+    return CONTROL.test(checked) ? refuse(path, 'one line without control characters') : checked
+  }
+
 export const integer =
   (min = 0, max = Number.MAX_SAFE_INTEGER): Shape<number> =>
   (value, path) =>

@@ -1,5 +1,5 @@
 import { salt } from '../directory/documents.ts'
-import { bool, hash, hashOrNone, integer, literal, type Of, record, sortedList, words } from '../encoding/shape.ts'
+import { bool, hash, hashOrNone, integer, line, literal, type Of, record, sortedList } from '../encoding/shape.ts'
 import { defineKind, type PayloadOf } from '../identity/document.ts'
 import { id, principalText, projectIdText, vaultIdText } from '../identity/identifiers.ts'
 
@@ -57,7 +57,7 @@ export const MAX_CHANGES = 500
 const MAX_FIELDS = 200
 const MAX_ITEM_ASSETS = 200
 
-const vaultMeta = record({ name: words(MAX_NAME), classification: literal(...CLASSIFICATIONS), status })
+const vaultMeta = record({ name: line(MAX_NAME), classification: literal(...CLASSIFICATIONS), status })
 export type VaultMeta = Of<typeof vaultMeta>
 
 /** The root and size of one of the three maps a head commits to. */
@@ -91,7 +91,7 @@ const field = record({
   dekVersion,
   env: bool,
   fieldId: id,
-  label: words(MAX_NAME),
+  label: line(MAX_NAME),
   rev: version,
   type: literal(0, 1, 2),
 })
@@ -103,8 +103,8 @@ export const itemDetail = defineKind('item-detail', {
   itemId: id,
   itemVersion: version,
   prev: hashOrNone,
-  name: words(MAX_NAME),
-  website: words(MAX_WEBSITE),
+  name: line(MAX_NAME),
+  website: line(MAX_WEBSITE),
   status,
   fields: sortedList(field, MAX_FIELDS, (entry) => entry.fieldId),
   assets: sortedList(id, MAX_ITEM_ASSETS, (assetId) => assetId),
@@ -116,8 +116,8 @@ export type ItemDetailPayload = PayloadOf<typeof itemDetail>
 export const itemRow = record({
   itemId: id,
   itemVersion: version,
-  name: words(MAX_NAME),
-  website: words(MAX_WEBSITE),
+  name: line(MAX_NAME),
+  website: line(MAX_WEBSITE),
   status,
   fieldCount: integer(0, MAX_FIELDS),
   detailHash: hash,
@@ -125,7 +125,7 @@ export const itemRow = record({
 export type ItemRow = Of<typeof itemRow>
 
 /** What an environment read returns for each field, beside its ciphertext; map name `env/<fieldId>`. */
-export const envRow = record({ ct: hash, dekVersion, fieldId: id, itemId: id, label: words(MAX_NAME), rev: version })
+export const envRow = record({ ct: hash, dekVersion, fieldId: id, itemId: id, label: line(MAX_NAME), rev: version })
 export type EnvRow = Of<typeof envRow>
 
 export const projectCreate = defineKind('project.create', { admins, salt })
@@ -138,8 +138,8 @@ export const projectAdmins = defineKind('project.admins', {
 export const projectSet = defineKind('project.set', {
   projectId: projectIdText,
   projectVersion: version,
-  slug: words(64),
-  name: words(MAX_NAME),
+  slug: line(64),
+  name: line(MAX_NAME),
   status,
   vaults: sortedList(vaultIdText, 256, (vaultId) => vaultId),
   prev: hashOrNone,

@@ -7,6 +7,7 @@ import {
   hash,
   hashOrNone,
   integer,
+  line,
   list,
   literal,
   nullable,
@@ -67,6 +68,13 @@ describe('text and words', () => {
     expect(accepts(words(3), 'é\u{1f600}e')).toBe(false)
     expect(accepts(words(3), '\ud83d')).toBe(false)
     expect(accepts(words(3), '')).toBe(true)
+  })
+
+  it('of one line has no control characters', () => {
+    for (const bad of ['\u0000', 'a\nb', 'a\rb', '\u001b[0m', '\u007f', '\u0085'])
+      expect(accepts(line(10), bad)).toBe(false)
+    for (const good of ['', 'a b', 'é\u{1f600}', '\u00a0']) expect(accepts(line(10), good)).toBe(true)
+    expect(accepts(line(3), 'abcd')).toBe(false)
   })
 })
 

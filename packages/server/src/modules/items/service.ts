@@ -173,11 +173,10 @@ export const move: Handler<typeof items.move> = (ctx, { params, body }) =>
   )
 
 async function moveReceipt(ctx: TxCtx, index: number, from: string, to: string) {
-  const { orgId } = ctx.principal
   return {
     index,
-    from: await receiptOf(ctx, { orgId, vaultId: from }, index),
-    to: await receiptOf(ctx, { orgId, vaultId: to }, index),
+    from: await receiptOf(ctx, await openVault(ctx, from), index),
+    to: await receiptOf(ctx, await openVault(ctx, to), index),
   }
 }
 

@@ -28,7 +28,8 @@ type Registered = Output<typeof keys.register>
 export const register: Handler<typeof keys.register> = (ctx, { body: { event, replacements = [] } }) =>
   transact(ctx, async (ctx) => {
     await lockOrgLog(ctx)
-    if (claimedKind(event) === 'key.rotate') return rotate(ctx, event, replacements)
+    const kind = await refusing(async () => claimedKind(event))
+    if (kind === 'key.rotate') return rotate(ctx, event, replacements)
     if (replacements.length > 0) throw new ApiError('invalid_document', { details: { rule: 'no_batch_here' } })
     return add(ctx, event)
   })

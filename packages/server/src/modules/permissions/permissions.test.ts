@@ -143,6 +143,7 @@ it('shows an item to no more people than its vault, and lets only its admins dec
   expect(await codeOf(put(alice, [own, { principal: 'user:usr_stranger', role: 'READ' }]))).toBe('wider_than_vault')
   expect(await codeOf(put(alice, [{ principal: agent('read').p, role: 'READ' }]))).toBe('self_lockout')
   expect(await codeOf(put(bot, [{ principal: agent('read').p, role: 'READ' }]))).toBe('vault_access_denied')
+  expect(await codeOf(put(alice, [own, { ...own, role: 'READ' }]))).toBe('validation_failed')
   expect(await codeOf(put(stranger, []))).toBe('vault_item_not_found')
   expect(await alice.client.permissions.item({ params })).toMatchObject({ inherited: true })
 })

@@ -61,7 +61,7 @@ export const setVault: Handler<typeof permissions.setVault> = (ctx, { params, qu
       await lockOrgLog(ctx)
       const opened = ensureWritable(await openVault(ctx, params.vaultId), 'admin')
       ensureUnchanged(ctx, await store.vaultEntries(ctx.db, opened))
-      const list = commit.docs.find((envelope) => claimedKind(envelope) === 'acl.set')
+      const list = await refusing(async () => commit.docs.find((envelope) => claimedKind(envelope) === 'acl.set'))
       if (!list) throw new ApiError('invalid_document', { details: { rule: 'no_access_list' } })
       const { acl } = (await refusing(async () => peekDocument(aclSet, list))).payload
       const entries = acl.map(({ p, role }) => ({ principal: p, role }))
@@ -98,6 +98,13 @@ function ensureNarrower(entries: readonly store.Entry[], vaultEntries: readonly 
     throw new ApiError('wider_than_vault', { details: { principals: wider.map(({ principal }) => principal) } })
 }
 
+/** Two roles for one principal would be decided by chance. */
+export function ensureOnce(entries: readonly store.Entry[]): void {
+  if (new Set(entries.map(({ principal }) => principal)).size === entries.length) return
+  const problems = [{ path: '/entries', problem: 'a principal is named twice' }]
+  throw new ApiError('validation_failed', { details: { in: 'body', problems } })
+}
+
 export const setItem: Handler<typeof permissions.setItem> = (ctx, { params, query, body }) =>
   transact(ctx, async (ctx) => {
     const opened = ensureWritable(await openVaultOf(ctx, params.id), 'admin')
@@ -105,6 +112,7 @@ export const setItem: Handler<typeof permissions.setItem> = (ctx, { params, quer
     const before = await itemAnswer(ctx, opened, params.id)
     ensureUnchanged(ctx, before.data.map(kept))
     const entries = body.entries.map(kept)
+    ensureOnce(entries)
     if (entries.length > 0) ensureStays(ctx, entries, query.allowSelfRemoval)
     ensureNarrower(entries, await store.vaultEntries(ctx.db, opened))
     await store.replaceItemEntries(ctx.db, opened, params.id, entries)

@@ -20,6 +20,7 @@ import { type Appended, appendAct, lockOrgLog } from '../../log/append.ts'
 import { ensureBroughtBySigner } from '../../log/directory-commit.ts'
 import { refusing } from '../../log/refusals.ts'
 import { publicKeyOf } from '../../log/signers.ts'
+import { ensureContentsStored } from '../attachments/contents.ts'
 import { readVault, signedVault } from './answer.ts'
 import { conflictOf } from './conflict.ts'
 import * as store from './store.ts'
@@ -104,6 +105,7 @@ export async function check(
   const checked = await refusing(() => checkCommit({ ...beforeOf(ctx, vault, content), ...move }, commit))
   const current = await writes.document(ctx.db, vault.orgId, vault.headHash)
   rule(checked, peekDocument(vaultHead, current).payload)
+  await ensureContentsStored(ctx, commit)
   return { vaultId, checked, commit, head }
 }
 
@@ -157,8 +159,9 @@ export async function receiptOf(
 /** Of an answered commit only its place is kept; a repeated request gets the vault as it is then, proven. */
 export const replayReceipt: Replay<CommitReceipt> = {
   kept: ({ index, vault: { vaultId } }) => ({ index, vaultId }),
-  again: (ctx, kept) => {
+  again: async (ctx, kept) => {
     const { index, vaultId } = kept as { index: number; vaultId: string }
-    return receiptOf(ctx, { orgId: ctx.principal.orgId, vaultId }, index)
+    // Who has left the list since is shown nothing of now, not even for an old key.
+    return receiptOf(ctx, await openVault(ctx, vaultId), index)
   },
 }

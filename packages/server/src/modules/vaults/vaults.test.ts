@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { agentWriter } from '../../../test/agent-writer.ts'
 import { type Harness, startHarness, type TestAgent } from '../../../test/harness.ts'
 import { codeOf, foundOrg, outcomes, refusal, seedUser } from '../../../test/people.ts'
+import { asSuperuser } from '../../../test/principals.ts'
 import {
   edit,
   itemsCommit,
@@ -176,6 +177,43 @@ it('lets one of sixteen commits on one head win, with more writers than connecti
   expect(ended.filter((one) => one === 'ok')).toHaveLength(1)
   expect(new Set(ended)).toEqual(new Set(['ok', 'vault_head_conflict']))
   expect((await openVault(alice, vaultId)).content.items.size).toBe(1)
+})
+
+it('refuses a name with control characters, and documents of unknown kinds, with a code', async () => {
+  const vaultId = await makeVault(alice)
+  const good = await metaCommit(alice, vaultId, { name: 'fine' })
+  for (const name of ['a\u0000b', 'two\nlines']) {
+    const payload = JSON.parse(Buffer.from(good.head.payload, 'base64').toString())
+    const text = JSON.stringify({ ...payload, meta: { ...payload.meta, name } })
+    const commit = { ...good, head: { ...good.head, payload: Buffer.from(text).toString('base64') } }
+    expect(await codeOf(alice.client.vaults.update({ params: { id: vaultId }, body: { commit } }))).toBe(
+      'invalid_document',
+    )
+  }
+  const foreign = { ...good, docs: [{ ...good.head, payloadType: 'text/plain' }] }
+  expect(await codeOf(alice.client.vaults.commit({ params: { vaultId }, body: { commit: foreign } }))).toBe(
+    'invalid_document',
+  )
+  expect(await codeOf(alice.client.permissions.setVault({ params: { vaultId }, body: { commit: foreign } }))).toBe(
+    'invalid_document',
+  )
+  const event = { ...good.head, payloadType: 'text/plain' }
+  expect(await codeOf(alice.client.keys.register({ body: { event } }))).toBe('invalid_document')
+})
+
+it('repeats nothing to somebody who has left the access list since', async () => {
+  const vaultId = await makeVault(alice, { with: [{ identity: reader.identity, role: 'write' }] })
+  const { commit } = await itemsCommit(reader, vaultId, [edit('itm_left', { A: '1' })])
+  const send = () =>
+    reader.client.vaults.commit({ params: { vaultId }, body: { commit } }, { idempotencyKey: 'left-1' })
+  await send()
+  await asSuperuser(h, (client) =>
+    client.query('update vault_access set role = null where vault_id = $1 and principal = $2', [
+      vaultId,
+      reader.identity.key.principal,
+    ]),
+  )
+  expect(await codeOf(send())).toBe('vault_not_found')
 })
 
 it('answers a repeated request with the same place in the log and the vault as it is now, proven', async () => {
