@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { provideChromium } from './setup/chromium.mjs'
 import { differencesFromLockfile, installDependencies, refuseOldNode } from './setup/dependencies.mjs'
 import { fail, root, say } from './setup/say.mjs'
+import { provideSwift } from './setup/swift.mjs'
 
 const purpose = process.argv[2]
 
@@ -16,7 +17,10 @@ if (stale.length > 0) {
   if (left.length > 0)
     fail(`npm did not install ${left.join(', ')}`, 'check the network, delete node_modules and run again')
 }
-if (purpose === '--for-tests') provideChromium()
+if (purpose === '--for-tests') {
+  provideChromium()
+  provideSwift()
+}
 if (purpose === '--for-start' && !existsSync(join(root, 'packages/server/src/main.ts'))) {
   fail('there is no server to start yet: only packages/protocol exists', '`npm test` runs everything that does exist')
 }

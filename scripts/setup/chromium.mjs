@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { findChromium } from '../chromium.mjs'
 import { say } from './say.mjs'
 
-function whyNotInstallable() {
+export function whyNotInstallable() {
   if (!existsSync('/usr/bin/apt-get') || !/^ID=debian$/m.test(readFileSync('/etc/os-release', 'utf8'))) {
     return 'it is installed automatically on Debian only'
   }
@@ -13,7 +13,7 @@ function whyNotInstallable() {
 }
 
 /** @param {string[]} args */
-function aptGet(...args) {
+export function aptGet(...args) {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   const flags = ['-qq', '-y', '-o', 'DPkg::Lock::Timeout=300']
   return spawnSync('apt-get', [...flags, ...args], { encoding: 'utf8', env, timeout: 900_000 })

@@ -262,6 +262,11 @@ export const ERRORS = {
     'Use a new key for a new request.',
   ),
   invalid_document: entry(422, 'A signed document is refused.', 'Details name the rule; update the client.'),
+  witness_not_registered: entry(
+    422,
+    'A cosignature is by no witness of this organisation.',
+    'An owner or admin registers its verifier key: PUT /platform/directory/witnesses.',
+  ),
   invalid_signature: entry(422, 'A signature is refused.', 'Sign with the current key of the named signer.'),
   signer_not_authorised: entry(422, 'The signer may not make this change.', 'Ask somebody who holds the authority.'),
   root_mismatch: entry(

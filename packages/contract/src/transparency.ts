@@ -48,6 +48,19 @@ const Width = {
     Type.Integer({ minimum: 1, maximum: 255, description: 'Of a partial tile; a full one has 256 and no width' }),
   ),
 }
+const Vkey = Type.String({
+  maxLength: 512,
+  description: 'Verifier key of a witness or an auditor, C2SP type 0x04: name+hash+base64',
+})
+/** Lines and not a text, so that nothing in them can be taken for the end of the checkpoint. */
+const SignatureLine = Type.String({
+  maxLength: 1024,
+  pattern: '^\u2014 [^\\s+]{1,256} [A-Za-z0-9+/=]{8,512}$',
+  description: 'One signature line of a signed note, without its newline',
+})
+const MAX_WITNESSES = 16
+const Witnesses = closed({ witnesses: Type.Array(closed({ vkey: Vkey }), { maxItems: MAX_WITNESSES }) })
+const RUNS_ORG = { kind: 'user', anyOf: ['ORG_OWNER', 'ORG_ADMIN'] } as const
 const access = { kind: 'permission', permission: 'machine.transparency.read' } as const
 
 export const transparency = {
@@ -121,6 +134,35 @@ export const transparency = {
     query: closed({ size: Type.Optional(Size) }),
     response: closed({ index: Count, size: Size, leafHash: Hash, hashes: Hashes, checkpoint: Checkpoint }),
     errors: ['leaf_not_found'],
+  },
+  addCosignatures: {
+    api: 'machine',
+    method: 'POST',
+    path: '/transparency/cosignatures',
+    summary:
+      'Add cosignatures of registered witnesses to the checkpoint of a size; answers that carry this checkpoint carry them from then on',
+    access,
+    body: closed({ size: Size, signatures: Type.Array(SignatureLine, { minItems: 1, maxItems: MAX_WITNESSES }) }),
+    response: closed({ checkpoint: Checkpoint, size: Size }),
+    errors: ['leaf_not_found', 'witness_not_registered', 'invalid_signature'],
+  },
+  witnesses: {
+    api: 'platform',
+    method: 'GET',
+    path: '/directory/witnesses',
+    summary: 'The witnesses and auditors whose cosignatures the log of your organisation carries',
+    access: RUNS_ORG,
+    response: Witnesses,
+  },
+  setWitnesses: {
+    api: 'platform',
+    method: 'PUT',
+    path: '/directory/witnesses',
+    summary: 'Replace the list of witnesses and auditors. Whom clients believe is in their trust anchor, not here',
+    access: RUNS_ORG,
+    body: Witnesses,
+    response: Witnesses,
+    errors: ['invalid_document'],
   },
   state: {
     api: 'machine',

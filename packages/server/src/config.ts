@@ -21,6 +21,26 @@ export interface Config {
   readonly otlpEndpoint: string | undefined
   readonly otlpHeaders: Readonly<Record<string, string>>
   readonly poolSize: number
+  /** Absent: objects lie in the data directory. */
+  readonly s3: S3Config | undefined
+  readonly attachmentLimits: AttachmentLimits
+}
+
+/** An S3-compatible store. The bucket, or the prefix in it, belongs to this deployment alone: what nobody knows is swept. */
+export interface S3Config {
+  readonly endpoint: string
+  readonly region: string
+  readonly bucket: string
+  readonly keyId: string
+  readonly secret: string
+  readonly prefix: string
+}
+
+/** In bytes of ciphertext. */
+export interface AttachmentLimits {
+  readonly asset: number
+  readonly vault: number
+  readonly org: number
 }
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
@@ -58,6 +78,40 @@ const pairs = (text: string): Readonly<Record<string, string>> =>
       ]),
   )
 
+const invalid = (message: string, nextStep: string): StartError => new StartError('config_invalid', message, nextStep)
+
+/** All of the four that have no default, or none. */
+function readS3(env: NodeJS.ProcessEnv): S3Config | undefined {
+  const {
+    STRONGROOM_S3_ENDPOINT: endpoint,
+    STRONGROOM_S3_BUCKET: bucket,
+    STRONGROOM_S3_ACCESS_KEY_ID: keyId,
+    STRONGROOM_S3_SECRET_ACCESS_KEY: secret,
+    STRONGROOM_S3_REGION: region = 'us-east-1',
+    STRONGROOM_S3_PREFIX: prefix = 'strongroom/',
+  } = env
+  if (!endpoint && !bucket && !keyId && !secret) return undefined
+  if (!endpoint || !bucket || !keyId || !secret)
+    throw invalid(
+      'the S3 store is only half configured',
+      'set STRONGROOM_S3_ENDPOINT, _BUCKET, _ACCESS_KEY_ID and _SECRET_ACCESS_KEY, or none of them',
+    )
+  if (!/^https?:\/\/[^/?#@]+\/?$/.test(endpoint))
+    throw invalid('STRONGROOM_S3_ENDPOINT is not the address of a server', 'write https://host, without a path')
+  if (!/^(?:[A-Za-z0-9_-]+\/)*$/.test(prefix))
+    throw invalid('STRONGROOM_S3_PREFIX is not a folder', 'write letters, digits, - and _, and a slash at the end')
+  return { endpoint: endpoint.replace(/\/$/, ''), region, bucket, keyId, secret, prefix }
+}
+
+const GIB = 1_073_741_824
+
+function bytes(env: NodeJS.ProcessEnv, name: string, otherwise: number): number {
+  const text = env[name]
+  if (text === undefined) return otherwise
+  if (!/^[1-9][0-9]{0,14}$/.test(text)) throw invalid(`${name} is not a number of bytes`, 'write it in digits alone')
+  return Number(text)
+}
+
 const defaultDataDirectory = (env: NodeJS.ProcessEnv): string => {
   if (process.getuid?.() === 0) return '/var/lib/strongroom'
   return join(env.XDG_DATA_HOME ?? join(homedir(), '.local', 'share'), 'strongroom')
@@ -92,5 +146,11 @@ export function readConfig(
     otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
     otlpHeaders: pairs(env.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
     poolSize: Number(env.STRONGROOM_POOL_SIZE ?? '10'),
+    s3: readS3(env),
+    attachmentLimits: {
+      asset: bytes(env, 'STRONGROOM_ATTACHMENT_BYTES', GIB),
+      vault: bytes(env, 'STRONGROOM_ATTACHMENT_BYTES_PER_VAULT', 10 * GIB),
+      org: bytes(env, 'STRONGROOM_ATTACHMENT_BYTES_PER_ORG', 100 * GIB),
+    },
   }
 }

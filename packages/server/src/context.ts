@@ -123,7 +123,8 @@ export async function inOrg<T>(
 export const outsideOrgs = <T>(deps: Pick<Deps, 'database'>, work: (db: Db) => Promise<T>): Promise<T> =>
   translating(() => deps.database.kysely.transaction().execute(work))
 
-const RETRYABLE = new Set(['40001', '40P01', '55P03'])
+// The last: it took longer than statement_timeout.
+const RETRYABLE = new Set(['40001', '40P01', '55P03', '57014'])
 const UNREACHABLE = new Set([
   '08000',
   '08003',

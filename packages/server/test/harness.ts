@@ -1,4 +1,8 @@
+import { randomUUID } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type Client, createClient } from '@strongroom/sdk'
 import type { DestinationStream } from 'pino'
 import { inject } from 'vitest'
@@ -44,7 +48,9 @@ export interface Harness {
 
 export async function startHarness(overrides: Partial<Config> = {}, logTo?: DestinationStream): Promise<Harness> {
   const logins = await copyDatabase(inject('postgres'))
-  const config: Config = { ...readConfig({ STRONGROOM_LOG_LEVEL: 'silent' }, []), ...overrides }
+  // Made by whoever writes into it first.
+  const data = join(tmpdir(), `sr-data-${randomUUID()}`)
+  const config: Config = { ...readConfig({ STRONGROOM_LOG_LEVEL: 'silent', STRONGROOM_DATA: data }, []), ...overrides }
   const database = openDatabase({ connection: logins.app, poolSize: config.poolSize }, () => undefined)
   const worker = openDatabase({ connection: logins.worker, poolSize: 3 }, () => undefined)
   const telemetry = makeTelemetry({ exportsSpans: config.otlpEndpoint !== undefined })
@@ -89,6 +95,7 @@ export async function startHarness(overrides: Partial<Config> = {}, logTo?: Dest
       await worker.close()
       await database.close()
       await logins.drop()
+      rmSync(data, { recursive: true, force: true })
     },
   }
 }

@@ -156,6 +156,14 @@ export interface LogCheckpointTable {
   leaf_index: number
 }
 
+export interface LogCosignatureTable {
+  org_id: string
+  size: number
+  vkey: string
+  line: string
+  signed_at: number
+}
+
 export interface LogDocumentTable {
   org_id: string
   doc_hash: string
@@ -188,6 +196,14 @@ export interface LogStateTable {
   origin: string
   vkey: string
   last_at: Generated<number>
+  cosignatures: Generated<string>
+  cosigned: Generated<number>
+}
+
+export interface LogWitnessTable {
+  org_id: string
+  vkey: string
+  created_at: Date
 }
 
 export interface LoginAttemptTable {
@@ -513,10 +529,12 @@ export interface Tables {
   idempotency: IdempotencyTable
   invite: InviteTable
   log_checkpoint: LogCheckpointTable
+  log_cosignature: LogCosignatureTable
   log_document: LogDocumentTable
   log_leaf: LogLeafTable
   log_node: LogNodeTable
   log_state: LogStateTable
+  log_witness: LogWitnessTable
   login_attempt: LoginAttemptTable
   login_throttle: LoginThrottleTable
   map_node: MapNodeTable
