@@ -53,6 +53,29 @@ export const keys = {
     access: { kind: 'principal' },
     response: closed({ data: Type.Array(Grant) }),
   },
+  directory: {
+    api: 'machine',
+    method: 'GET',
+    path: '/vault/public-key/directory',
+    summary: 'The active keys of principals, with everything that proves them: what a vault key is wrapped for',
+    access: reading,
+    query: closed({
+      principals: Type.String({
+        maxLength: 1600,
+        pattern: '^(?:user|agent):[A-Za-z0-9_-]{4,64}(?:,(?:user|agent):[A-Za-z0-9_-]{4,64}){0,39}$',
+        description: 'Up to 40, separated by commas; who has no key is left out',
+      }),
+    }),
+    response: closed({
+      kids: Type.Array(AnyKid),
+      genesis: SignedDocument,
+      policies: Type.Array(SignedDocument),
+      records: Type.Array(SignedDocument),
+      capSets: Type.Array(SignedDocument),
+      transparency: TransparencyObject,
+    }),
+    errors: ['leaf_not_found'],
+  },
   wrapped: {
     api: 'machine',
     method: 'GET',

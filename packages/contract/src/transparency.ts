@@ -144,7 +144,7 @@ export const transparency = {
     access,
     body: closed({ size: Size, signatures: Type.Array(SignatureLine, { minItems: 1, maxItems: MAX_WITNESSES }) }),
     response: closed({ checkpoint: Checkpoint, size: Size }),
-    errors: ['leaf_not_found', 'witness_not_registered', 'invalid_signature'],
+    errors: ['leaf_not_found', 'witness_not_registered', 'invalid_document', 'invalid_signature'],
   },
   witnesses: {
     api: 'platform',

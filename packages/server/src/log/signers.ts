@@ -12,6 +12,7 @@ import {
 } from '@strongroom/protocol'
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { ApiError } from '../errors.ts'
 
 // Section 4.5 of docs/protocol.md: who signed what an answer brings, who vouched for them, up to the genesis.
 
@@ -93,7 +94,7 @@ function sortDocuments(rows: readonly Row[]): SignedDocuments {
     ...new Map(rows.filter(({ kind }) => kinds.includes(kind)).map(({ hash, envelope }) => [hash, envelope])).values(),
   ]
   const [genesis] = ofKind('org.genesis')
-  if (!genesis) throw new Error('the log has no genesis')
+  if (!genesis) throw new ApiError('leaf_not_found')
   return {
     documents,
     names: [...new Set(rows.flatMap(({ name }) => name ?? []))],

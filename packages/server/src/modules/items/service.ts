@@ -3,7 +3,7 @@ import { type CheckedCommit, type Commit, peekDocument, proveItemRow, vaultHead 
 import { ensureWritable, openVault, openVaultOf, type ReadableVault, type WritableVault } from '../../access/vaults.ts'
 import { record } from '../../audit/record.ts'
 import { type TxCtx, transact } from '../../context.ts'
-import { found } from '../../errors.ts'
+import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { lockOrgLog } from '../../log/append.ts'
 import { refusing } from '../../log/refusals.ts'
@@ -72,7 +72,10 @@ export const update: Handler<typeof items.update> = (ctx, { params, body }) =>
     async (ctx) => {
       // Under the lock: an item that is being moved is looked for where it ends up.
       await lockOrgLog(ctx)
-      const { vaultId } = await openVaultOf(ctx, params.id)
+      const { vaultId, headVersion, headHash } = await openVaultOf(ctx, params.id)
+      // Moved since it was read: the writer looks for it where it is now.
+      if ((await headIn(body.commit)).payload.vaultId !== vaultId)
+        throw new ApiError('vault_head_conflict', { details: { vaultId, headVersion, headHash, current: null } })
       return commitVault(ctx, vaultId, body.commit, { rule: oneItem(params.id, 'active'), action: 'item.update' })
     },
     replay,

@@ -1,4 +1,12 @@
-import { keyAdd, makeDocument, requestEndorsement, rotateKey, wrapDek } from '@strongroom/protocol'
+import {
+  keyAdd,
+  makeDocument,
+  requestEndorsement,
+  rotateKey,
+  verifyDirectory,
+  verifyTransparency,
+  wrapDek,
+} from '@strongroom/protocol'
 import type { FirstPerson } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { identityOf } from '../../../test/actors.ts'
@@ -11,6 +19,7 @@ import {
   endorse,
   itemsCommit,
   makeVault,
+  trustOf,
   vaultKeys,
   type Writer,
   writeItems,
@@ -157,6 +166,21 @@ async function otherWraps(vaultId: string) {
   const dek = await currentDek(alice, vaultId)
   return { stranger, wraps: [await wrapDek(dek, stranger.identity.key, alice.identity, Date.now())] }
 }
+
+it('proves the active keys of others, and leaves out who has none', async () => {
+  const agent = await agentWriter(h, alice, 'deploy')
+  const keyless = await h.agent(alice, ['machine.vault.read'])
+  const principals = [agent, keyless].map(({ agentId }) => `agent:${agentId}`).join(',')
+  const answer = await keyless.client.keys.directory({ query: { principals } })
+  expect(answer.kids).toEqual([agent.identity.kid])
+  const { log, genesis, freshness } = trustOf(agent)
+  const view = await verifyTransparency(answer.transparency, log, freshness)
+  const directory = await verifyDirectory(view, answer, genesis)
+  expect((await directory.resolve(agent.identity.kid)).key.bundle).toEqual(agent.identity.key.bundle)
+  const foreign = await h.agent(await h.org('without a log'), ['machine.all'])
+  expect(await codeOf(foreign.client.keys.directory({ query: { principals } }))).toBe('leaf_not_found')
+  expect(await codeOf(agent.client.keys.directory({ query: { principals: 'nobody' } }))).toBe('validation_failed')
+})
 
 it('shows people their own keys, and agents none of them', async () => {
   const { data } = await alice.client.keys.own()

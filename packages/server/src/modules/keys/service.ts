@@ -5,6 +5,8 @@ import {
   grantName,
   keyAdd,
   keyRotate,
+  kidName,
+  POLICY_NAME,
   peekDocument,
   principalOf,
   verifyPendingKey,
@@ -18,6 +20,7 @@ import type { Handler } from '../../http/mount.ts'
 import { appendAct, lockOrgLog } from '../../log/append.ts'
 import { commitDirectory, ensureBroughtBySigner } from '../../log/directory-commit.ts'
 import { refusing } from '../../log/refusals.ts'
+import { readSigned } from '../../log/signers.ts'
 import { transparencyOf } from '../../log/transparency.ts'
 import { ensureActiveAgent } from '../agents/open.ts'
 import { signedVault } from '../vaults/answer.ts'
@@ -89,6 +92,26 @@ export const grants: Handler<typeof keys.grants> = (ctx) =>
     const rows = await store.grantsOfPrincipal(db, principal.orgId, principal.id)
     return { data: rows.map(({ vaultId, kid, dekVersion }) => ({ vaultId, kid, dekVersion })) }
   })
+
+export const directory: Handler<typeof keys.directory> = (ctx, { query }) =>
+  transact(
+    ctx,
+    async ({ db, principal, request }) => {
+      const kids = await store.activeKids(db, principal.orgId, query.principals.split(','))
+      const { documents: _, names, ...documents } = await readSigned(db, principal.orgId, [], kids)
+      const proven = [POLICY_NAME, ...kids.map(kidName), ...names]
+      const transparency = await transparencyOf(db, principal.orgId, proven, request.have)
+      return {
+        kids,
+        genesis: documents.genesis,
+        policies: [...documents.policies],
+        records: [...documents.records],
+        capSets: [...documents.capSets],
+        transparency,
+      }
+    },
+    { atOneMoment: true },
+  )
 
 export const wrapped: Handler<typeof keys.wrapped> = (ctx, { params }) =>
   transact(

@@ -19,6 +19,14 @@ export async function keysOf(db: Db, orgId: string, principal: string): Promise<
   return rows
 }
 
+export async function activeKids(db: Db, orgId: string, principals: readonly string[]): Promise<string[]> {
+  const { rows } = await sql<{ kid: string }>`
+    select state ->> 'kid' as kid from map_state
+    where org_id = ${orgId} and principal = any(${[...principals]}::text[]) and state ->> 'status' = 'active'
+    order by name`.execute(db)
+  return rows.map(({ kid }) => kid)
+}
+
 export interface GrantRow {
   readonly vaultId: string
   readonly kid: string

@@ -16,11 +16,19 @@ export interface RebaseMaterial {
   readonly assets: readonly unknown[]
 }
 
+/** Whoever changed an item since: a merge has to judge their signatures. */
+const writersOf = (changed: RebaseMaterial['changed']): string[] => [
+  ...new Set(changed.flatMap(({ detail }) => detail.signatures.map(({ keyid }) => keyid))),
+]
+
 export async function conflictOf(ctx: TxCtx, vault: ReadableVault, since: number): Promise<ApiError> {
   const { headVersion, headHash } = vault
   const material = await writes.changedSince(ctx.db, vault, since, MAX_CHANGED)
   // Too much to send along, or a version that never was: the client reads the vault again.
-  const current = material && since < headVersion ? { ...material, ...(await signedVault(ctx, vault)) } : null
+  const current =
+    material && since < headVersion
+      ? { ...material, ...(await signedVault(ctx, vault, { kids: writersOf(material.changed) })) }
+      : null
   return new ApiError('vault_head_conflict', {
     details: { headVersion, headHash, current: current && { ...current, documents: undefined } },
   })

@@ -18,6 +18,8 @@ interface Found {
   readonly headVersion: number
   readonly headHash: string
   readonly size: number
+  /** Counts what witnesses added to the checkpoint of this size. */
+  readonly cosigned: number
 }
 
 type Row = { readonly key: Awaited<ReturnType<Travelling<Route>['trip']>>['key']; readonly vault: Found | null }
@@ -52,9 +54,13 @@ async function handle(ctx: Ctx, input: Input<Route>, found: Found | null | undef
 export const environmentFields: Travelling<Route, Found | null> = { trip, handle }
 
 /** Everything an answer depends on. A grant that comes or goes is a leaf, and so another size. */
-function nameOf({ principal, request }: Ctx, { params, query }: Input<Route>, { headHash, size }: Found): string {
+function nameOf(
+  { principal, request }: Ctx,
+  { params, query }: Input<Route>,
+  { headHash, size, cosigned }: Found,
+): string {
   const place = `${principal.orgId} ${principal.id} ${params.vaultId} ${headHash}`
-  return query.include === undefined ? place : `${place} ${size} ${query.include} ${request.have ?? ''}`
+  return query.include === undefined ? place : `${place} ${size} ${cosigned} ${query.include} ${request.have ?? ''}`
 }
 
 const sizeOf = ({ signed }: Output<Route>): number | undefined =>

@@ -1,0 +1,214 @@
+import {
+  type BuiltCommit,
+  type Commit,
+  documentHash,
+  type ItemBase,
+  ProtocolError,
+  type VerifiedHead,
+} from '@strongroom/protocol'
+import type { CallOptions } from '../client.ts'
+import { ApiError } from '../errors.ts'
+import type { Actor, CallerOptions } from './actor.ts'
+import { indexOf, membersOf, verifySigned } from './answers.ts'
+import { loadVault, VaultMoved, verifyMaterial } from './content.ts'
+import { proveCommitted } from './inclusion.ts'
+import type { KnownVault } from './memory.ts'
+import { pause } from './queue.ts'
+import type { Receipt } from './receipt.ts'
+import { sendUntilAnswered } from './send.ts'
+import { receiptFor } from './vaults.ts'
+import { type Checked, type Pins, readVerified, roundOf } from './verified.ts'
+
+// A change of one vault, or of two in a move: built on verified content, sent, proven to be in the log, remembered. Where somebody
+// was quicker, it is built again on top of the newer head.
+
+export interface Built extends BuiltCommit {
+  /** The items it writes. */
+  readonly items?: readonly ItemBase[]
+}
+
+export interface Work {
+  /** Builds on what is known, in the order of the vaults; `isFresh` says that it was read for this change. */
+  build(known: readonly KnownVault[], isFresh: boolean): Promise<readonly Built[]>
+  send(commits: readonly Commit[], options: CallOptions): Promise<unknown>
+  /** The receipts in an answer, in the order of the vaults. */
+  receiptsIn?(answer: unknown): readonly unknown[]
+  /** Items whose details are needed again after a conflict. */
+  readonly touched?: ReadonlySet<string>
+}
+
+export interface Committed {
+  /** The leaf. */
+  readonly index: number
+  readonly head: VerifiedHead
+  readonly receipt: Receipt
+}
+
+export interface CommittedWork {
+  readonly committed: readonly Committed[]
+  readonly rebases: number
+}
+
+/** Makes a change; refuses with `head_conflict` if others are quicker every time. */
+export const commitWork = (
+  actor: Actor,
+  vaultIds: readonly string[],
+  work: Work,
+  options: CallerOptions = {},
+): Promise<CommittedWork> => actor.memory.inTurn(vaultIds, () => commitInTurn(actor, vaultIds, work, options))
+
+async function commitInTurn(
+  actor: Actor,
+  vaultIds: readonly string[],
+  work: Work,
+  options: CallerOptions,
+): Promise<CommittedWork> {
+  const load = (): Promise<KnownVault[]> => Promise.all(vaultIds.map((vaultId) => loadVault(actor, vaultId, options)))
+  let isFresh = vaultIds.some((vaultId) => !actor.memory.vault(vaultId))
+  let known = isFresh ? await load() : vaultIds.flatMap((vaultId) => actor.memory.vault(vaultId) ?? [])
+  let slowestMs = LEAST_MS
+  for (let rebases = 0; ; rebases += 1) {
+    const started = performance.now()
+    const outcome = await attempt(actor, known, work, isFresh, options)
+    if (outcome.committed) return { committed: outcome.committed, rebases }
+    if (rebases >= actor.policy.maxRebases)
+      throw new ProtocolError('head_conflict', 'others changed the vault every time', { vaultIds, rebases })
+    slowestMs = Math.max(slowestMs, performance.now() - started)
+    const waited = await waitForOthers(rebases, slowestMs, options)
+    isFresh = waited || !outcome.newer
+    known = outcome.newer && !waited ? [...outcome.newer] : await load()
+  }
+}
+
+const LEAST_MS = 20
+const LONGEST_MS = 30_000
+/** Wide enough that of many writers who all wait like this few meet, and nobody does so again and again. */
+const SPREAD = 3
+
+/**
+ * The first time at once, on what the conflict brought. Then writers make room for each other: how long a refused try took tells
+ * how many there are.
+ */
+async function waitForOthers(rebases: number, slowestMs: number, { signal }: CallerOptions): Promise<boolean> {
+  if (rebases === 0) return false
+  const window = Math.min(slowestMs * SPREAD * 1.5 ** (rebases - 1), LONGEST_MS)
+  await pause(Math.random() * window, signal)
+  return true
+}
+
+type Outcome =
+  | { readonly committed: readonly Committed[] }
+  | { readonly committed?: undefined; readonly newer: readonly KnownVault[] | undefined }
+
+async function attempt(
+  actor: Actor,
+  known: readonly KnownVault[],
+  work: Work,
+  isFresh: boolean,
+  options: CallerOptions,
+): Promise<Outcome> {
+  try {
+    const built = await work.build(known, isFresh)
+    const outcome = await submit(actor, { known, built, work }, options)
+    if (outcome.committed) keepContent(actor, built, outcome.committed)
+    return outcome
+  } catch (error) {
+    if (error instanceof VaultMoved) return { newer: undefined }
+    throw error
+  }
+}
+
+interface Submission {
+  readonly known: readonly KnownVault[]
+  readonly built: readonly Built[]
+  readonly work: Work
+}
+
+/** Sends commits and verifies what comes back, be it a receipt or a conflict. */
+function submit(actor: Actor, submission: Submission, options: CallerOptions): Promise<Outcome> {
+  const { known, built, work } = submission
+  const vaultIds = known.map(({ head }) => head.vault.vaultId)
+  const idempotencyKey = crypto.randomUUID()
+  const commits = built.map(({ commit }) => commit)
+  return readVerified<Outcome>(
+    actor,
+    {
+      ...(vaultIds[0] !== undefined && { vaultId: vaultIds[0] }),
+      ask: (call) =>
+        orConflict(() =>
+          sendUntilAnswered(actor, { vaultIds, idempotencyKey, call, send: (sent) => work.send(commits, sent) }),
+        ),
+      check: (answer, pins) =>
+        answer instanceof Conflict
+          ? checkConflict(actor, submission, answer, pins)
+          : checkReceipts(actor, vaultIds, built, work.receiptsIn?.(answer) ?? [answer], pins),
+    },
+    options,
+  )
+}
+
+class Conflict {
+  readonly current: unknown
+  constructor(details: unknown) {
+    this.current = (details as { current?: unknown } | undefined)?.current ?? null
+  }
+}
+
+async function orConflict(ask: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    if (error.code === 'vault_head_conflict') return new Conflict(error.details)
+    // The item that the route names has left for another vault.
+    const { rule } = (error.details ?? {}) as { rule?: unknown }
+    if (error.code === 'invalid_document' && rule === 'vault_swap') return new Conflict(undefined)
+    throw error
+  }
+}
+
+/** The vault that the material is about goes on from there; without material everything is read again. */
+async function checkConflict(
+  actor: Actor,
+  { known, work }: Submission,
+  { current }: Conflict,
+  pins: Pins,
+): Promise<Checked<Outcome>> {
+  if (current === null) return { rounds: [], result: { newer: undefined } }
+  const { vaultId } = membersOf(membersOf(current, 'current').signed, 'signed')
+  const stale = known.find(({ head }) => head.vault.vaultId === vaultId)
+  if (!stale) return { rounds: [], result: { newer: undefined } }
+  const fresh = await verifyMaterial(actor, stale, current, pins, work.touched ?? new Set())
+  const newer = known.map((one) => (one === stale ? fresh : one))
+  return { rounds: [roundOf(fresh.head)], result: { newer } }
+}
+
+/** The own head is in the log, at the leaf the server names: only then was the change made. */
+export async function checkReceipts(
+  actor: Actor,
+  vaultIds: readonly string[],
+  built: readonly BuiltCommit[],
+  receipts: readonly unknown[],
+  pins: Pins,
+): Promise<Checked<{ committed: readonly Committed[] }>> {
+  const committed: Committed[] = []
+  for (const [i, { commit }] of built.entries()) {
+    const vaultId = vaultIds[i] as string
+    const { index, signed } = membersOf(receipts[i], 'receipt')
+    const head = await verifySigned(signed, vaultId, pins.vault(vaultId))
+    await proveCommitted(actor, head, { index: indexOf(index), headHash: documentHash(commit.head) })
+    committed.push({ index: indexOf(index), head, receipt: receiptFor(actor, head, signed) })
+  }
+  return { rounds: committed.map(({ head }) => roundOf(head)), result: { committed } }
+}
+
+function keepContent(actor: Actor, built: readonly Built[], committed: readonly Committed[]): void {
+  for (const [i, { head }] of committed.entries()) {
+    const { commit, content, items = [] } = built[i] as Built
+    const { vaultId } = head.vault
+    for (const { detail, hash } of items) actor.memory.keepDetail(vaultId, { detail, hash })
+    // An answer that was repeated may show what others did since: that is read when it is needed.
+    if (head.hash === documentHash(commit.head)) actor.memory.keepVault({ head, content })
+    else actor.memory.forgetVault(vaultId)
+  }
+}

@@ -1,0 +1,68 @@
+import {
+  type CheckedKey,
+  type DirectoryResponse,
+  parseKid,
+  principalOf,
+  type VerifiedDirectory,
+  verifyDirectory,
+  verifyTransparency,
+} from '@strongroom/protocol'
+import type { Actor, CallerOptions } from './actor.ts'
+import { listOf, membersOf, refuseUnless } from './answers.ts'
+import { type Pins, readVerified } from './verified.ts'
+
+// The keys of others. A vault key is wrapped for a key only after its chain of endorsements was walked to the pinned genesis: a
+// server that names a key of its own is refused, and one that hides a key has its own log refuse the incomplete batch.
+
+export type KeysByPrincipal = ReadonlyMap<string, readonly CheckedKey[]>
+
+/** The active keys of each principal, verified. Refuses with `unknown_signer` a principal without any. */
+export function keysOfAll(
+  actor: Actor,
+  principals: readonly string[],
+  options: CallerOptions = {},
+): Promise<KeysByPrincipal> {
+  const { askForKeys } = actor
+  if (!askForKeys) throw new Error('this actor has no way to ask for the keys of others')
+  const wanted = [...new Set(principals)]
+  return readVerified(
+    actor,
+    {
+      ask: (call) => askForKeys(wanted, call),
+      check: async (answer, pins) => {
+        const directory = await verifyDirectoryAnswer(actor, answer, pins)
+        const kids = listOf(membersOf(answer, 'answer').kids, 'kids').map(String)
+        const result = await activeKeys(directory, kids, wanted)
+        return { rounds: [{ directory, heads: [] }], result }
+      },
+    },
+    options,
+  )
+}
+
+async function verifyDirectoryAnswer(actor: Actor, answer: unknown, pins: Pins): Promise<VerifiedDirectory> {
+  const { genesis, policies, records, capSets, transparency } = membersOf(answer, 'answer')
+  for (const [name, list] of Object.entries({ policies, records, capSets })) listOf(list, name)
+  const freshness = { now: actor.now(), maxStaleMs: actor.policy.maxStaleMs }
+  const view = await verifyTransparency(transparency, pins.log, freshness)
+  const response = { genesis, policies, records, capSets } as DirectoryResponse
+  return verifyDirectory(view, response, pins.org.genesis)
+}
+
+async function activeKeys(
+  directory: VerifiedDirectory,
+  kids: readonly string[],
+  principals: readonly string[],
+): Promise<KeysByPrincipal> {
+  const keys = new Map<string, CheckedKey[]>(principals.map((principal) => [principal, []]))
+  for (const kid of new Set(kids)) {
+    parseKid(kid)
+    const own = keys.get(principalOf(kid))
+    refuseUnless(own, 'unknown_signer', 'the answer names a key of somebody who was not asked for', { kid })
+    const { entry, key } = await directory.resolve(kid)
+    if (entry.status === 'active') own.push(key)
+  }
+  for (const [principal, own] of keys)
+    refuseUnless(own.length > 0, 'unknown_signer', 'somebody has no active key in the directory', { principal })
+  return keys
+}

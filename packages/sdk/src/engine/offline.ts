@@ -1,0 +1,102 @@
+import { type OpenedEnvironment, type OrgTrust, ProtocolError, type ReaderTrust } from '@strongroom/protocol'
+import type { Actor } from './actor.ts'
+import { membersOf, refuseUnless } from './answers.ts'
+import { type CachedAnswer, cacheKey, getAnswer } from './cache.ts'
+import { openAnswer } from './environment-answer.ts'
+import { type Receipt, receiptOf } from './receipt.ts'
+import { alarming, type Pins, pinsOf, REFRESH_MS } from './verified.ts'
+
+// Reading without the server: the cached answer goes through the whole verification again, against the trust store of now.
+
+export interface CachedRead {
+  readonly opened: OpenedEnvironment
+  readonly receipt: Receipt
+}
+
+/** Undefined where nothing is cached. Refuses with `stale_view` what is too old, with `vault_rollback` what is older than was seen. */
+export async function readCached(actor: Actor, vaultId: string, maxAgeMs: number): Promise<CachedRead | undefined> {
+  const cached = await getAnswer(actor.cache, cacheKey(actor.org, vaultId, actor.identity.kid))
+  if (!cached) return undefined
+  const pins = pinsOf(actor, await actor.trust.read())
+  const { answer, fetchedAt } = cached
+  ensureYoung(cached, pins.org, actor.now(), maxAgeMs)
+  const open = (): Promise<CachedRead> => openCached(actor, vaultId, cached, pins, maxAgeMs)
+  return alarmingUnlessOld(actor, { vaultId, answer, org: pins.org }, open).then((read) => {
+    actor.memory.keepKeys(vaultId, read.opened.keys)
+    return { ...read, receipt: { ...read.receipt, fetchedAt } }
+  })
+}
+
+/** What is cached says itself when it was fetched; the trust store knows when the server was last heard at all. */
+function ensureYoung({ fetchedAt }: CachedAnswer, { checkpointAt }: OrgTrust, now: number, maxAgeMs: number): void {
+  const ageMs = now - Math.min(fetchedAt, checkpointAt + REFRESH_MS)
+  refuseUnless(ageMs <= maxAgeMs, 'stale_view', 'the cached answer is older than allowed', { ageMs, maxAgeMs })
+  refuseUnless(ageMs >= 0, 'stale_view', 'the cached answer is of a time to come', { ageMs })
+}
+
+async function openCached(
+  actor: Actor,
+  vaultId: string,
+  { answer, fetchedAt }: CachedAnswer,
+  pins: Pins,
+  maxAgeMs: number,
+): Promise<CachedRead> {
+  const trust = cachedTrust(pins, vaultId, answer, maxAgeMs)
+  const opened = await openAnswer(actor, vaultId, answer, trust)
+  const isNewest = trust.log.seen !== null || opened.head.hash === (trust.vaultPin?.headHash ?? opened.head.hash)
+  refuseUnless(isNewest, 'vault_rollback', 'the cached vault is not the newest one seen', { vaultId })
+  ensureSound(opened, pins.org)
+  const { transparency } = membersOf(answer, 'answer')
+  return { opened, receipt: receiptOf(opened.head, transparency, { source: 'cache', fetchedAt }) }
+}
+
+/**
+ * Reading other vaults moves the pinned log past a cached answer without making it wrong. Such an answer cannot be held against
+ * the newer log without the server; it is taken if its head is exactly the newest one the trust store has seen of this vault.
+ */
+function cachedTrust(pins: Pins, vaultId: string, answer: unknown, maxAgeMs: number): ReaderTrust {
+  const trust = pins.vault(vaultId)
+  const { seen } = trust.log
+  const isBehind = seen !== null && trust.vaultPin !== undefined && sizeOf(answer) < seen.size
+  const log = isBehind ? { ...trust.log, seen: null } : trust.log
+  return { ...trust, log, freshness: { ...trust.freshness, maxStaleMs: maxAgeMs } }
+}
+
+/** What the checkpoint of an answer claims; verified with the rest. */
+function sizeOf(answer: unknown): number {
+  const { checkpoint } = membersOf(membersOf(answer, 'answer').transparency, 'transparency')
+  const [, size] = String(checkpoint).split('\n')
+  return Number(size)
+}
+
+/** A key that was seen to be compromised since the answer was fetched makes it worthless. */
+function ensureSound({ head }: OpenedEnvironment, { signers }: OrgTrust): void {
+  for (const { entry } of head.vault.directory.resolved()) {
+    const seen = Object.hasOwn(signers, entry.kid) ? signers[entry.kid] : undefined
+    const isSound = seen?.status !== 'compromised' || entry.status === 'compromised'
+    refuseUnless(isSound, 'signer_compromised', 'a signer of the cached answer is known to be compromised since', {
+      kid: entry.kid,
+    })
+  }
+}
+
+const MERELY_OLD = new Set(['stale_view', 'vault_rollback', 'log_rollback', 'missing_consistency'])
+
+/** A cache that was overtaken is no alarm; one that was tampered with is. */
+async function alarmingUnlessOld<T>(
+  actor: Actor,
+  refusal: Parameters<typeof alarming>[1],
+  work: () => Promise<T>,
+): Promise<T> {
+  const outcome = await alarming(actor, refusal, () =>
+    work().then(
+      (value) => ({ value }),
+      (error: unknown) => {
+        if (error instanceof ProtocolError && MERELY_OLD.has(error.code)) return { error }
+        throw error
+      },
+    ),
+  )
+  if ('error' in outcome) throw outcome.error
+  return outcome.value
+}

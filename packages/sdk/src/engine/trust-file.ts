@@ -1,0 +1,211 @@
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import { basename, dirname, join, resolve } from 'node:path'
+import { EMPTY_TRUST_STORE, parseTrustStore, serialiseTrustStore, type TrustStore } from '@strongroom/protocol'
+import type { CacheStore } from './cache.ts'
+import { type InTurn, makeQueue, pause } from './queue.ts'
+import type { TrustKeeper } from './trust.ts'
+
+// Files of a Node client: the trust store, shared by every process of a user, and the cache. The only file here that needs Node.
+
+const isCode = (error: unknown, code: string): boolean => (error as { code?: string }).code === code
+
+/** Undefined where the file is not there. */
+async function readIfThere(path: string): Promise<string | undefined> {
+  return readFile(path, 'utf8').catch((error: unknown) => {
+    if (isCode(error, 'ENOENT')) return undefined
+    throw error
+  })
+}
+
+/** Whole or not at all, also when the machine stops in the middle: a reader sees the old file or the new one. */
+async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
+  const draft = `${path}.${process.pid}.${randomUUID()}.tmp`
+  try {
+    const file = await open(draft, 'wx', 0o600)
+    try {
+      await file.writeFile(content)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
+  }
+  await syncDirectory(dirname(path))
+}
+
+/** The new name is kept when its directory is; some systems cannot open one, and keep it by themselves. */
+async function syncDirectory(path: string): Promise<void> {
+  const directory: FileHandle | undefined = await open(path, 'r').catch(() => undefined)
+  await directory?.sync().catch(() => undefined)
+  await directory?.close()
+}
+
+// The lock. A process holds it while a file `<store>.lock.<n>` with the highest n names it. Whoever wants it and finds the holder
+// gone makes the next number, which only one can (`wx`), and then looks again: a number is removed only when a higher one exists,
+// so whoever was too slow sees that. Nobody ever removes a lock that might be held, and a holder that was killed blocks nobody.
+
+const FREE = 'free'
+const POLL_MS = 5
+const WAIT_MS = 30_000
+/** A holder writes its name right after making the file; one that did not was killed in between. */
+const UNNAMED_MS = 2_000
+/** On a disk shared by machines nobody can see whether the holder lives; it works for milliseconds. */
+const ELSEWHERE_MS = 60_000
+
+interface Holder {
+  readonly pid: number
+  readonly host: string
+  /** Tells a process from a later one with the same number, where the system says when it began. */
+  readonly began: string
+}
+
+async function beganOf(pid: number): Promise<string> {
+  const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+  // The name in parentheses may hold spaces.
+  return line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return isCode(error, 'EPERM')
+  }
+}
+
+async function isHeld(path: string): Promise<boolean> {
+  const text = await readIfThere(path)
+  if (text === undefined) return false
+  const ageMs = Date.now() - (await stat(path).catch(() => ({ mtimeMs: 0 }))).mtimeMs
+  let holder: Holder
+  try {
+    holder = JSON.parse(text) as Holder
+  } catch {
+    return ageMs < UNNAMED_MS
+  }
+  if (holder.host !== hostname()) return ageMs < ELSEWHERE_MS
+  return isRunning(holder.pid) && (await beganOf(holder.pid)) === holder.began
+}
+
+interface Generation {
+  readonly n: number
+  readonly name: string
+  readonly isFree: boolean
+}
+
+async function generationsOf(directory: string, prefix: string): Promise<readonly Generation[]> {
+  return (await readdir(directory))
+    .filter((name) => name.startsWith(prefix))
+    .map((name) => ({ name, parts: name.slice(prefix.length).split('.') }))
+    .filter(({ parts }) => /^[1-9][0-9]{0,15}$/.test(parts[0] ?? '') && (parts.length === 1 || parts[1] === FREE))
+    .map(({ name, parts }) => ({ n: Number(parts[0]), name, isFree: parts[1] === FREE }))
+    .sort((a, b) => a.n - b.n || Number(a.isFree) - Number(b.isFree))
+}
+
+/** Gives a function that says whether the lock is still held and one that lets it go, or undefined if it is somebody else's. */
+async function tryLock(path: string): Promise<{ isMine(): Promise<boolean>; release(): Promise<void> } | undefined> {
+  const directory = dirname(path)
+  const prefix = `${basename(path)}.lock.`
+  const before = await generationsOf(directory, prefix)
+  const newest = before.at(-1)
+  if (newest && !newest.isFree && (await isHeld(join(directory, newest.name)))) return undefined
+  const n = (newest?.n ?? 0) + 1
+  const own = join(directory, `${prefix}${n}`)
+  const file = await open(own, 'wx', 0o600).catch((error: unknown) => {
+    if (isCode(error, 'EEXIST')) return undefined
+    throw error
+  })
+  if (!file) return undefined
+  const holder: Holder = { pid: process.pid, host: hostname(), began: await beganOf(process.pid) }
+  await file.writeFile(JSON.stringify(holder))
+  await file.close()
+  const isMine = async (): Promise<boolean> => (await generationsOf(directory, prefix)).at(-1)?.name === basename(own)
+  if (!(await isMine())) {
+    await rm(own, { force: true })
+    return undefined
+  }
+  for (const old of before) await rm(join(directory, old.name), { force: true })
+  return { isMine, release: () => rename(own, `${own}.${FREE}`).catch(() => undefined) }
+}
+
+async function withLock<T>(path: string, work: (isMine: () => Promise<boolean>) => Promise<T>): Promise<T> {
+  const until = Date.now() + WAIT_MS
+  for (;;) {
+    const lock = await tryLock(path)
+    if (lock) return work(lock.isMine).finally(lock.release)
+    if (Date.now() > until) throw new Error(`the trust store ${path} is locked by another process`)
+    await pause(POLL_MS + Math.random() * POLL_MS)
+  }
+}
+
+/** Drafts of processes that were killed while writing. */
+async function removeDrafts(path: string): Promise<void> {
+  const prefix = `${basename(path)}.`
+  for (const name of await readdir(dirname(path))) {
+    const [, pid] = /\.([0-9]+)\.[0-9a-f-]{36}\.tmp$/.exec(name) ?? []
+    if (pid === undefined || !name.startsWith(prefix) || isRunning(Number(pid))) continue
+    await rm(join(dirname(path), name), { force: true })
+  }
+}
+
+// Keepers of one file in one process wait here, without asking the file system.
+const queues = new Map<string, InTurn>()
+
+/** A trust store in a file of mode 0600. Refuses one it cannot read: a client without its pins must not read secrets. */
+export function fileTrust(path: string): TrustKeeper {
+  const place = resolve(path)
+  const inTurn = queues.get(place) ?? makeQueue()
+  queues.set(place, inTurn)
+  let last: { text: string; store: TrustStore } | undefined
+  const read = async (): Promise<TrustStore> => {
+    const text = await readIfThere(place)
+    if (text === undefined) return EMPTY_TRUST_STORE
+    if (last?.text !== text) last = { text, store: parseTrustStore(text) }
+    return last.store
+  }
+  const change = async (
+    next: (store: TrustStore) => TrustStore | Promise<TrustStore>,
+    isMine: () => Promise<boolean>,
+  ): Promise<TrustStore> => {
+    const before = await read()
+    const after = await next(before)
+    if (after === before) return before
+    if (!(await isMine())) throw new Error(`the lock of the trust store ${place} was lost`)
+    await removeDrafts(place)
+    await writeWhole(place, serialiseTrustStore(after))
+    return after
+  }
+  return {
+    read,
+    update: (next) =>
+      inTurn(async () => {
+        await mkdir(dirname(place), { recursive: true, mode: 0o700 })
+        return withLock(place, (isMine) => change(next, isMine))
+      }),
+  }
+}
+
+/** A cache of files of mode 0600 in one directory. */
+export function fileCache(directory: string): CacheStore {
+  const fileOf = (key: string): string => join(directory, `${encodeURIComponent(key)}.json`)
+  return {
+    get: async (key) => {
+      const text = await readFile(fileOf(key)).catch((error: unknown) => {
+        if (isCode(error, 'ENOENT')) return undefined
+        throw error
+      })
+      return text && new Uint8Array(text)
+    },
+    set: async (key, bytes) => {
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      await writeWhole(fileOf(key), bytes)
+    },
+    delete: (key) => rm(fileOf(key), { force: true }),
+  }
+}

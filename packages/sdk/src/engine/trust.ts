@@ -1,0 +1,33 @@
+import { EMPTY_TRUST_STORE, type OrgTrust, parseTrustAnchor, pinAnchor, type TrustStore } from '@strongroom/protocol'
+import { makeQueue } from './queue.ts'
+
+// Where a client keeps what it remembers (docs/protocol.md 9.1). The protocol computes the next store; a keeper only stores it.
+
+export interface TrustKeeper {
+  read(): Promise<TrustStore>
+  /**
+   * Reads, changes and stores as one step: of two updates at once none is lost. Resolves when the change is stored for good;
+   * if `change` refuses or storing fails, the store stays as it was. `change` may run more than once.
+   */
+  update(change: (store: TrustStore) => TrustStore | Promise<TrustStore>): Promise<TrustStore>
+}
+
+/** Remembers as long as the process lives. */
+export function memoryTrust(initial: TrustStore = EMPTY_TRUST_STORE): TrustKeeper {
+  let store = initial
+  const inTurn = makeQueue()
+  return {
+    read: async () => store,
+    update: (change) =>
+      inTurn(async () => {
+        store = await change(store)
+        return store
+      }),
+  }
+}
+
+/** Pins an organisation by its trust anchor; refuses with `genesis_mismatch` one that is pinned differently. */
+export function pinTrust(trust: TrustKeeper, anchor: string, mode: OrgTrust['mode'] = 'pinned'): Promise<TrustStore> {
+  const parsed = parseTrustAnchor(anchor)
+  return trust.update((store) => pinAnchor(store, parsed, mode))
+}
