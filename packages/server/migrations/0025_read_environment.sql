@@ -35,6 +35,11 @@ begin
         cross join lateral (
           select vault_id, head_version, head_hash from vault where org_id = o and vault_id = listed.vault_id offset 0
         ) as v
+        -- Whoever asks for a key and has been given none is refused, and nothing was read.
+        where a ->> 'keys' = 'false' or exists (
+          select from map_state own join map_state given on given.org_id = o and given.vault_id = v.vault_id and given.is_live
+            and given.kid = own.state ->> 'kid'
+          where own.org_id = o and own.principal = g.principal and own.state ->> 'status' = 'active')
       ), audited as (
         insert into audit_event (org_id, event_id, action, occurred_at, actor_type, actor_id, targets, outcome, request_id, ip, user_agent)
         select o, a ->> 'eventId', 'vault.environment.read', (a ->> 'at')::timestamptz, type, principal,

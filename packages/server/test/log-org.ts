@@ -2,10 +2,12 @@ import {
   type Cap,
   defaultPolicy,
   type Envelope,
+  formatTrustAnchor,
   type Identity,
   type LogPin,
   makeDocument,
   orgGenesis,
+  type Principal,
   parseVkey,
   registerKey,
 } from '@strongroom/protocol'
@@ -19,6 +21,7 @@ import { identityOf } from './actors.ts'
 // An organisation whose log begins with a genesis by one founder, and whatever is appended to it.
 
 export const T0 = Date.UTC(2026, 0, 1)
+const WITNESSES = 'quorum none\n'
 const SALT = 'AAAAAAAAAAAAAAAAAAAAAA'
 /** Tests without witnesses: how old a checkpoint is says nothing. */
 export const FRESH = { now: T0, maxStaleMs: Number.MAX_SAFE_INTEGER }
@@ -30,6 +33,8 @@ export interface LogOrg {
   readonly genesis: Envelope
   /** What a client without memory pins. */
   readonly pin: LogPin
+  /** The same as a text, as clients are given it. */
+  readonly trustAnchor: string
   append(docs: readonly Envelope[], database?: Database): Promise<Appended>
   /** A registration signed by founder and newcomer. */
   keyAdd(who: Identity, caps?: readonly Cap[]): Promise<Envelope>
@@ -53,9 +58,16 @@ export const makeGenesis = (org: string, founders: readonly [Identity, ...Identi
     founders,
   )
 
-export async function makeLogOrg({ deps, org }: Host, name: string): Promise<LogOrg> {
+type NameFounder = (org: { orgId: string; tenantId: string }) => Promise<Principal>
+
+/** The founder is nobody in the database, unless it is made and named. */
+export async function makeLogOrg(
+  { deps, org }: Host,
+  name: string,
+  nameFounder: NameFounder = async () => 'user:ou_alice',
+): Promise<LogOrg> {
   const { orgId, tenantId } = await org(name)
-  const founder = await identityOf('alice', 'user:ou_alice')
+  const founder = await identityOf('alice', await nameFounder({ orgId, tenantId }))
   const append = (docs: readonly Envelope[], database: Database = deps.database): Promise<Appended> =>
     inOrg({ database }, orgId, (db) => appendAct(deps, db, orgId, { docs }))
   await inOrg(deps, orgId, (db) => openLog(deps, db, orgId))
@@ -68,12 +80,20 @@ export async function makeLogOrg({ deps, org }: Host, name: string): Promise<Log
     org: orgId,
     origin,
     logKeys: [parseVkey(vkey).vkey],
-    witnessPolicy: 'quorum none\n',
+    witnessPolicy: WITNESSES,
     seen: null,
   }
+  const { genesis: hash } = anchor
+  const trustAnchor = formatTrustAnchor({
+    org: orgId,
+    genesis: hash,
+    origin,
+    logVkeys: [vkey],
+    tlogPolicy: WITNESSES,
+  })
   const keyAdd: LogOrg['keyAdd'] = (who, caps = [who.kid.startsWith('agent:') ? 'agent' : 'member']) =>
     registerKey({ org: orgId, caps, at: T0 }, founder, who)
-  return { orgId, tenantId, founder, genesis, pin, append, keyAdd }
+  return { orgId, tenantId, founder, genesis, pin, trustAnchor, append, keyAdd }
 }
 
 /** The pool of a second server process on the same database. */

@@ -163,3 +163,21 @@ export async function writeItems(writer: Writer, vaultId: string, edits: readonl
 /** The registration of an agent's key, endorsed by a member who may. */
 export const endorse = ({ orgId, identity }: Writer, agent: Identity) =>
   registerKey({ org: orgId, caps: ['agent'], at: Date.now() }, identity, agent)
+
+/** Both halves of a move: the item leaves one vault and arrives in the other, encrypted anew. */
+export async function moveCommits(
+  writer: Writer,
+  item: ItemEdit,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<{ readonly from: Commit; readonly to: Commit }> {
+  const common = { org: writer.orgId, at: Date.now() }
+  const [source, target] = [await openVault(writer, from), await openVault(writer, to)]
+  const planned = await planItem(await currentDek(writer, to), undefined, item)
+  const arriving = await signItem(planned, { ...common, vaultId: to }, writer.identity)
+  const leaves = { vaultId: from, base: source.head, content: source.content, terms: termsOf(source.head.payload) }
+  const arrives = { vaultId: to, base: target.head, content: target.content, terms: termsOf(target.head.payload) }
+  return {
+    from: (await buildCommit({ ...common, ...leaves, moved: [item.itemId] }, writer.identity)).commit,
+    to: (await buildCommit({ ...common, ...arrives, items: [arriving] }, writer.identity)).commit,
+  }
+}

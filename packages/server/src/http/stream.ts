@@ -19,6 +19,17 @@ export const isStreamed = (body: unknown): body is Streamed =>
 
 export const JSON_STREAM = 'application/json; charset=utf-8'
 
+/** The same rows, of which the first is there already: what is refused at once is answered with a status, not by a cut. */
+export async function begun<T>(rows: AsyncIterable<T>): Promise<AsyncIterable<T>> {
+  const iterator = rows[Symbol.asyncIterator]()
+  const first = await iterator.next()
+  return (async function* () {
+    if (first.done) return
+    yield first.value
+    yield* { [Symbol.asyncIterator]: () => iterator }
+  })()
+}
+
 /** A list under a key, element by element; `first` are the members before it. */
 export async function* jsonList(first: object, key: string, rows: AsyncIterable<unknown>): AsyncIterable<string> {
   const opening = JSON.stringify(first).slice(0, -1)

@@ -10,6 +10,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
@@ -40,6 +41,7 @@ export interface EmbeddedOptions {
 const PORT = 5432
 const STOP_TIMEOUT_MS = 12_000
 const START_TIMEOUT_MS = 60_000
+const ORPHANS_END_MS = 30_000
 /** sun_path has 108 bytes on Linux; PostgreSQL appends its own name. */
 const MAX_SOCKET_DIRECTORY = 80
 
@@ -90,12 +92,31 @@ export async function startEmbedded({
   if (!existsSync(data)) initialise({ bin, home, data, owner, superuserPassword, progress })
   await endOrphan(data)
   const socketDirectory = provideSocketDirectory(home, owner)
+  // Nobody else has a socket here. The number in this lock may belong to another process by now, or to one nobody has collected.
+  rmSync(join(socketDirectory, `.s.PGSQL.${PORT}.lock`), { force: true })
   progress('starting PostgreSQL')
-  const child = launch({ bin, home, data, owner, socketDirectory, settings })
+  const child = await launchReady({ bin, home, data, owner, socketDirectory, settings })
   const died = new Promise<void>((resolve) => child.once('exit', () => resolve()))
-  await ready(child, data, join(home, 'postgres.log'))
   const pid = child.pid as number
   return { socketDirectory, port: PORT, superuserPassword, pid, died, stop: () => stop(child, died) }
+}
+
+/** After a kill of the postmaster alone its children end by themselves, with their statement at the latest. */
+async function launchReady(options: Launch): Promise<ChildProcess> {
+  const deadline = Date.now() + ORPHANS_END_MS
+  const log = join(options.home, 'postgres.log')
+  for (;;) {
+    const before = existsSync(log) ? statSync(log).size : 0
+    const child = launch(options)
+    try {
+      await ready(child, options.data, log)
+      return child
+    } catch (error) {
+      const said = readFileSync(log).subarray(before).toString()
+      if (!said.includes('pre-existing shared memory block') || Date.now() > deadline) throw error
+      await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+  }
 }
 
 function provideSocketDirectory(home: string, owner: Owner | undefined): string {
@@ -212,7 +233,7 @@ async function ready(child: ChildProcess, data: string, log: string): Promise<vo
         `read ${log}`,
       )
     }
-    if (statusOf(data) === 'ready') return
+    if (statusOf(data, child.pid) === 'ready') return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
   child.kill('SIGQUIT')
@@ -226,23 +247,46 @@ const lockLines = (data: string): string[] => {
     return []
   }
 }
-const statusOf = (data: string): string | undefined => lockLines(data)[7]?.trim()
+/** The lock of an earlier life says how that one was. */
+const statusOf = (data: string, pid: number | undefined): string | undefined => {
+  const lines = lockLines(data)
+  return Number(lines[0]) === pid ? lines[7]?.trim() : undefined
+}
 
-const isPostgres = (pid: number): boolean => {
+const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0)
-    return process.platform !== 'linux' || readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'postgres'
+    return true
   } catch {
     return false
   }
+}
+
+/** One that has ended and that nobody has collected (Z) runs no more; in containers it can stay for ever. */
+const isPostgres = (pid: number): boolean => {
+  if (!isAlive(pid)) return false
+  try {
+    return process.platform !== 'linux' || /^[0-9]+ \(postgres\) [^ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/**
+ * A lock whose process is gone is left to PostgreSQL: it names the shared memory by which a new one notices children of the old
+ * one that still write. If the number belongs to something else by now, ours takes its place: PostgreSQL knows its parent.
+ */
+function disown(data: string, pid: number): void {
+  if (!isAlive(pid)) return
+  const [, ...rest] = lockLines(data)
+  writeFileSync(join(data, 'postmaster.pid'), [process.pid, ...rest].join('\n'))
 }
 
 /** After a kill -9 of ours PostgreSQL goes on alone. It is asked to end, so that the new one finds everything written. */
 async function endOrphan(data: string): Promise<void> {
   const pid = Number(lockLines(data)[0])
   if (!pid) return
-  // A lock whose process is gone, or is something else by now, would only stop the new PostgreSQL.
-  if (!isPostgres(pid)) return rmSync(join(data, 'postmaster.pid'), { force: true })
+  if (!isPostgres(pid)) return disown(data, pid)
   process.kill(pid, 'SIGINT')
   const deadline = Date.now() + STOP_TIMEOUT_MS
   while (isPostgres(pid) && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20))

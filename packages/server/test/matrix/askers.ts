@@ -80,6 +80,7 @@ export async function makeAgent(
       ...(rolesElsewhere?.roles ?? []).map((role) => ({ tenantId: elsewhere.tenantId, role })),
     ],
   }
+  await world.settle(caller)
   return { name: '', headers: { 'x-api-key': apiKey }, caller, agentId, apiKey }
 }
 
@@ -149,6 +150,7 @@ export async function makePerson(
       ...(rolesElsewhere?.roles ?? []).map((role) => ({ tenantId: elsewhere.tenantId, role })),
     ],
   }
+  await world.settle(caller)
   return { name: '', headers: bearer(accessToken), caller, userId, sessionId, accessToken }
 }
 

@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile'
 import { groupBy } from '../../src/log/group-by.ts'
 import { type Answer, type Case, isWrite, nameOf } from './cases.ts'
 import { contractOf } from './inventory.ts'
-import { runsOrg, seesTenant } from './relations.ts'
+import { type Caller, runsOrg, seesTenant } from './relations.ts'
 import type { AuditRow } from './state.ts'
 import type { World } from './world.ts'
 
@@ -24,13 +24,19 @@ const codeOf = (text: string): string => {
 
 const validators = new Map<string, ReturnType<typeof Compile>>()
 
-function judgeSuccess({ row }: Case, { status, text }: Answer): string[] {
+function judgeSuccess({ row, caller }: Case, { status, text }: Answer): string[] {
   const contract = contractOf(row.route)
   const expected = contract.status ?? 200
   if (status !== expected) return [`${status} ${codeOf(text)} instead of ${expected}`]
   const validator = validators.get(row.route) ?? Compile(contract.response)
   validators.set(row.route, validator)
-  return validator.Check(JSON.parse(text)) ? [] : ['the answer is not in the shape of the contract']
+  const missing = (row.shows?.(caller) ?? []).filter((shown) => !text.includes(shown))
+  return [
+    ...(validator.Check(row.streams ? text : JSON.parse(text))
+      ? []
+      : ['the answer is not in the shape of the contract']),
+    ...missing.map((shown) => `does not show ${shown}`),
+  ]
 }
 
 function judgeRefusal({ refusal }: Case, { status, text, requestId }: Answer): string[] {
@@ -52,16 +58,31 @@ function shownTo({ orgs }: World, { row, principal: { caller }, things, refusal 
       (caller.type === 'operator' || runsOrg(caller) || seesTenant(caller, place)),
   )
   const named = row.reveals ? Object.values(things).flatMap(({ place }) => place ?? []) : []
-  const ofOrg = caller ? [caller.home.orgCanary] : []
-  return new Set([...ofOrg, ...seen.map(({ canary }) => canary), ...named.flatMap((p) => [p.canary, p.orgCanary])])
+  return new Set([
+    ...(caller ? [caller.home.orgCanary, ...onLists(caller)] : []),
+    ...seen.map(({ canary }) => canary),
+    ...named.flatMap((p) => [p.canary, p.orgCanary, p.vaultCanary, p.hiddenCanary]),
+  ])
 }
 
-const CANARY = /canary-(?:org|tenant)-[a-z][0-9]?/g
+/** Everybody is on the lists of the vaults at home; an operator is on no list. */
+const onLists = ({ type, home }: Caller): string[] => (type === 'operator' ? [] : [home.vaultCanary])
+
+/** Labels of variables are written in their own way. */
+const CANARY = /canary[-_](?:org|tenant|vault|hidden)[-_][a-z][0-9]?/gi
+/** Documents travel as base64, and so do leaves. */
+const ENCODED = /"([A-Za-z0-9+/]{24,}={0,2})"/g
+
+function canariesIn(text: string): Set<string> {
+  const decoded = [...text.matchAll(ENCODED)].map(([, part = '']) => Buffer.from(part, 'base64').toString('latin1'))
+  const found = [text, ...decoded].flatMap((part) => part.match(CANARY) ?? [])
+  return new Set(found.map((canary) => canary.toLowerCase().replaceAll('_', '-')))
+}
 
 function judgeCanaries(world: World, one: Case, { text }: Answer): string[] {
   const allowed = shownTo(world, one)
-  const leaked = new Set((text.match(CANARY) ?? []).filter((canary) => !allowed.has(canary)))
-  return [...leaked].map((canary) => `shows ${canary}`)
+  const leaked = [...canariesIn(text)].filter((canary) => !allowed.has(canary))
+  return leaked.map((canary) => `shows ${canary}`)
 }
 
 export const judge = (world: World, { one, answer }: Judged): string[] =>
@@ -97,12 +118,14 @@ export function judgeAudit({ one, answer }: Judged, rows: readonly AuditRow[]): 
   const found = rows.map(({ org_id, actor_id, outcome, error_code }) =>
     [org_id, actor_id, outcome, error_code].join(' '),
   )
-  const isKnown = caller !== undefined && one.row.may !== 'everybody'
+  const isKnown = caller !== undefined && one.row.may !== 'everybody' && one.refusal !== 'missing_api_key'
   if (one.refusal !== undefined) {
     const due = isKnown ? [`${caller.home.orgId} ${caller.id} refused ${one.refusal}`] : []
     return found.join() === due.join() ? [] : [`${nameOf(one)}: audited as [${found}] instead of [${due}]`]
   }
-  const isDue = isKnown && isWrite(one.row) && !one.row.silent && one.relation !== 'archived' && answer.status < 300
+  const changes = isWrite(one.row) && !one.row.silent && one.relation !== 'archived'
+  const { secret = false } = one.row
+  const isDue = isKnown && (changes || (secret !== false && (secret === true || secret(caller)))) && answer.status < 300
   const refused = rows.some(({ outcome }) => outcome === 'refused')
   return refused || (isDue && rows.length === 0) ? [`${nameOf(one)}: succeeded, audited as [${found}]`] : []
 }

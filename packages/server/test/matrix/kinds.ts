@@ -1,5 +1,8 @@
 import { inOrg } from '../../src/context.ts'
 import { seedGroup, seedSession } from '../agent-seed.ts'
+import { ATTACHMENT_KINDS } from './kinds-attachments.ts'
+import { PROJECT_KINDS } from './kinds-projects.ts'
+import { VAULT_KINDS } from './kinds-vaults.ts'
 import type { Caller, Place, Relation } from './relations.ts'
 import type { World } from './world.ts'
 
@@ -11,6 +14,8 @@ interface Wanted {
   readonly caller: Caller
   /** Goes into every text of the object that an answer could show. */
   readonly label: string
+  /** The object is used by nobody else. */
+  readonly fresh: boolean
 }
 
 export interface Kind {
@@ -19,6 +24,8 @@ export interface Kind {
   make(world: World, wanted: Wanted): Promise<string>
   absent(world: World): string
   readonly malformed?: string
+  /** Relations that some of the callers try for all: those in which it does not matter who they are otherwise. */
+  readonly seldom?: readonly Relation[]
   /** Relations in which the object depends on who asks, not only on where. */
   readonly personal?: readonly Relation[]
 }
@@ -113,7 +120,7 @@ const invite: Kind = {
   make: async (world, { place, relation, caller, label }) => {
     const { deps } = world.h
     const inviteId = deps.newId('inv')
-    const userId = await user.make(world, { place, relation: 'own', caller, label })
+    const userId = await user.make(world, { place, relation: 'own', caller, label, fresh: true })
     const at = deps.now()
     await inOrg(deps, place.orgId, async (db) => {
       await db.updateTable('org_user').set({ status: 'invited' }).where('user_id', '=', userId).execute()
@@ -150,10 +157,6 @@ const document: Kind = {
 /** Both logs have a first leaf: only what lies behind the end is absent. */
 const leaf: Kind = { relations: ['own'], make: async () => '0', absent: () => '999999', malformed: 'x' }
 
-/** There are no vault items yet. The own one stands for "none", which everybody may link. */
-const vaultItem: Kind = { relations: ['own'], make: async () => NONE, absent: ({ h }) => h.deps.newId('itm') }
-export const NONE = 'none'
-
 export const KINDS = {
   agent,
   user,
@@ -163,6 +166,8 @@ export const KINDS = {
   invite,
   document,
   leaf,
-  vaultItem,
+  ...VAULT_KINDS,
+  ...PROJECT_KINDS,
+  ...ATTACHMENT_KINDS,
 } as const satisfies Record<string, Kind>
 export type KindName = keyof typeof KINDS

@@ -1,4 +1,5 @@
 import type { ErrorCode } from '@strongroom/contract'
+import type { Writer } from '../vault-writer.ts'
 import type { KindName } from './kinds.ts'
 import {
   type Caller,
@@ -25,6 +26,14 @@ import {
 //
 // `ids` names every id of the request, in path, query and body, in the order the route looks at them: each is tried in every
 // relation its kind has, with the others in order. A new kind of object is an entry in kinds.ts.
+//
+// What belongs to a vault: `vaultFor` of rows-vaults.ts for the vault in the path, with the role the route needs, and `within` for
+// what lies in it, so that the two stay together. Its kind is an entry in kinds-vaults.ts: a look into the vaults of a tenant
+// (vault-set.ts), where everybody at home in the tenant is on every list but one. What a write wants signed, the founder signs:
+//
+//   { route: 'POST /machine/vault/:vaultId/things', may: WRITING, ids: { vaultId: vaultFor('write') }, body: …, ends: '…' },
+//   { route: 'POST /machine/vault/:vaultId/things', by: 'founder', may: WRITING, ids: { vaultId: founders },
+//     body: async ({ vaultId }, { founder }) => ({ commit: await … }) },
 
 export type Rule = 'everybody' | ((caller: Caller) => ErrorCode | undefined)
 
@@ -34,6 +43,8 @@ export interface Slot {
   readonly refuses: (caller: Caller, thing: Thing, others: Readonly<Record<string, Thing>>) => ErrorCode | undefined
   /** Relations that are not tried here. */
   readonly except?: readonly Relation[]
+  /** The id it lies in: while that one is varied, it goes along. */
+  readonly within?: string
 }
 
 export type Ids = Readonly<Record<string, string>>
@@ -47,29 +58,52 @@ export interface Material {
   readonly startLoginRequest: string
   readonly kdf: string
   readonly kid: string
+  /** The head of no vault of the request, as if somebody else had signed it. */
+  head(vaultId: string): unknown
+  /** Half a registration of a key of the agent, asking the caller to endorse it. */
+  keyRequest(agentId: string, caller: Caller): Promise<unknown>
+  /** Of the first organisation. */
+  readonly founder: Writer
 }
 
 export interface Row {
   /** Method and path under /api/v1. */
   readonly route: string
   readonly may: Rule
+  /** Asked by the founder alone, who has keys in the log and signs the body. */
+  readonly by?: 'founder'
   readonly ids?: Readonly<Record<string, Slot>>
   /** Path parameters that are no ids. */
-  readonly path?: Ids
+  readonly path?: Ids | ((ids: Ids) => Ids)
   readonly query?: (ids: Ids) => Readonly<Record<string, string>>
-  readonly body?: (ids: Ids, material: Material, things: Readonly<Record<string, Thing>>) => unknown
+  readonly body?: (
+    ids: Ids,
+    material: Material,
+    things: Readonly<Record<string, Thing>>,
+    caller: Caller,
+  ) => unknown | Promise<unknown>
   /** A refusal of its own that depends on the caller and on nothing in the request. */
   readonly also?: (caller: Caller) => ErrorCode | undefined
   /** What everybody who may is told, where a valid request would have to be signed or proven: its module's tests do that. */
   readonly ends?: ErrorCode
   /** A success uses up the credential of the caller. */
   readonly spends?: true
+  /** A GET that changes something all the same, as the specification has it. */
+  readonly changes?: true
   /** A success changes nothing, so no audit event is due. */
   readonly silent?: true
   /** Server-owned names that this route does take from the caller. */
   readonly takes?: readonly string[]
   /** Whoever names the object is shown it, whoever they are. */
   readonly reveals?: true
+  /** Answers with a ciphertext, a wrapped key or a ticket: each such answer leaves an audit event. */
+  readonly secret?: true | ((caller: Caller) => boolean)
+  /** An older name that takes API keys only: whoever brings none is told so, and nobody is known. */
+  readonly keysOnly?: true
+  /** The answer goes on; what it shows is read, and then it is left. */
+  readonly streams?: true
+  /** What a success must contain. */
+  readonly shows?: (caller: Caller) => readonly string[]
 }
 
 // Who may.

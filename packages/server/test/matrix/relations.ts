@@ -6,6 +6,9 @@ import type { ErrorCode } from '@strongroom/contract'
 export type Relation =
   | 'own'
   | 'self'
+  /** On the access list with WRITE, or with READ; `own` is ADMIN. */
+  | 'writer'
+  | 'reader'
   | 'no-access'
   | 'other-tenant'
   | 'other-org'
@@ -22,6 +25,9 @@ export interface Place {
   readonly parentId: string | null
   readonly canary: string
   readonly orgCanary: string
+  /** In the vaults that everybody at home here is on the list of, and in those that only the founder is. */
+  readonly vaultCanary: string
+  readonly hiddenCanary: string
 }
 
 /** What is known of somebody with a valid credential: what they were given, not what the server makes of it. */

@@ -1,19 +1,22 @@
-import { NONE } from './kinds.ts'
 import { agentsOnly, anyone, operatorsOnly, permitted, type Row, type Slot, slot, tenantOfRole } from './oracle.ts'
-import { worksIn } from './relations.ts'
+import { type Caller, worksIn } from './relations.ts'
+import { countsOf, vaultFor, within } from './rows-vaults.ts'
 
 // The machine API, from the specification and decisions.md 3 to 5.
 
 const MONITORING = permitted('machine.monitoring.read')
 const OPERATING = operatorsOnly('machine.monitoring.read')
 
+/** Of the vaults whose lists name the caller. */
+const activityOf = ({ type, home }: Caller): readonly string[] => (type === 'operator' ? [] : [home.vaultCanary])
+
 /** First, while there are few audit events to list. */
 const monitoring: readonly Row[] = [
   { route: 'GET /machine/monitoring/audit-events', may: MONITORING },
   { route: 'GET /machine/monitoring/request-events', may: MONITORING },
   { route: 'GET /machine/monitoring/metric-stats', may: MONITORING },
-  { route: 'GET /machine/monitoring/entity-counts', may: MONITORING },
-  { route: 'GET /machine/monitoring/vault-activity-events', may: MONITORING },
+  { route: 'GET /machine/monitoring/entity-counts', may: MONITORING, shows: countsOf },
+  { route: 'GET /machine/monitoring/vault-activity-events', may: MONITORING, shows: activityOf },
   { route: 'GET /machine/monitoring/system-stats', may: OPERATING },
   { route: 'GET /machine/monitoring/session-stats', may: OPERATING },
 ]
@@ -32,10 +35,6 @@ const agentHere = (archived?: 'agent_archived'): Slot =>
 const groupHere = slot('group', 'group_not_found', (caller, { place }) => worksIn(caller, place))
 const roleIn = tenantOfRole('TENANT_AGENT_MANAGER')
 const rolesIn = (tenantId: string | undefined) => [{ tenantId, role: 'TENANT_AGENT_MANAGER' }]
-const item: Slot = {
-  kind: 'vaultItem',
-  refuses: (_, { relation }) => (relation === 'absent' ? 'vault_item_not_found' : undefined),
-}
 
 const agents: readonly Row[] = [
   { route: 'GET /machine/agent', may: READING },
@@ -66,9 +65,19 @@ const agents: readonly Row[] = [
   {
     route: 'PATCH /machine/agent/:id/vault-item',
     may: WRITING,
-    ids: { id: agentHere('agent_archived'), item },
-    body: ({ item }) =>
-      item === NONE ? { vaultId: null, itemId: null } : { vaultId: 'vlt_00000000000000000000', itemId: item },
+    ids: { id: agentHere('agent_archived') },
+    body: () => ({ vaultId: null, itemId: null }),
+  },
+  {
+    // Only what the caller can see; an item that is elsewhere than the body says, or out of sight, does not exist.
+    route: 'PATCH /machine/agent/:id/vault-item',
+    may: WRITING,
+    ids: {
+      id: agentHere('agent_archived'),
+      vault: vaultFor('read', 'vault_item_not_found'),
+      item: within('vault', 'vaultItem', 'vault_item_not_found'),
+    },
+    body: ({ vault, item }) => ({ vaultId: vault, itemId: item }),
   },
   { route: 'GET /machine/agent/:id/tenant-roles', may: READING, ids: { id: agentHere() } },
   {
@@ -117,6 +126,13 @@ const transparency: readonly Row[] = [
     ids: { hash: slot('document', 'document_not_found', (caller, { place }) => caller.home.orgId === place.orgId) },
   },
   { route: 'GET /machine/transparency/proof/:index', may: LOG, ids: { index: leaf } },
+  {
+    // Whom it lets in has to be registered and to have signed: the module's own tests do both.
+    route: 'POST /machine/transparency/cosignatures',
+    may: LOG,
+    body: () => ({ size: 1, signatures: [`\u2014 nobody.example/w ${'A'.repeat(104)}`] }),
+    ends: 'witness_not_registered',
+  },
   { route: 'GET /machine/transparency/state', may: LOG, query: () => ({ name: 'policy' }) },
 ]
 

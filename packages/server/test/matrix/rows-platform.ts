@@ -292,6 +292,12 @@ const keys: readonly Row[] = [
   signed('directory/caps'),
   signed('directory/policy'),
   signed('directory/recover'),
+  { route: 'GET /platform/directory/witnesses', may: people('ORG_OWNER', 'ORG_ADMIN') },
+  {
+    route: 'PUT /platform/directory/witnesses',
+    may: people('ORG_OWNER', 'ORG_ADMIN'),
+    body: () => ({ witnesses: [] }),
+  },
 ]
 
 export const PLATFORM: readonly Row[] = [...users, ...tenants, ...groups, ...invites, ...login, ...sessions, ...keys]

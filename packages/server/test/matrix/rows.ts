@@ -1,6 +1,21 @@
 import type { Row } from './oracle.ts'
+import { ACCESS } from './rows-access.ts'
+import { ATTACHMENTS } from './rows-attachments.ts'
 import { MACHINE } from './rows-machine.ts'
 import { PLATFORM } from './rows-platform.ts'
+import { PROJECTS } from './rows-projects.ts'
+import { SIGNED } from './rows-signed.ts'
+import { SYNC } from './rows-sync.ts'
+import { VAULTS } from './rows-vaults.ts'
 
 /** The oracle. */
-export const ROWS: readonly Row[] = [...MACHINE, ...PLATFORM]
+export const ROWS: readonly Row[] = [
+  ...MACHINE,
+  ...VAULTS,
+  ...SYNC,
+  ...ACCESS,
+  ...PLATFORM,
+  ...PROJECTS,
+  ...ATTACHMENTS,
+  ...SIGNED,
+]

@@ -129,7 +129,7 @@ async function runWrites(bench: Bench, cases: readonly Case[]): Promise<string[]
 
 export async function runRow(bench: Bench, row: Row): Promise<string[]> {
   const cases = await casesOf(bench.world, row, bench.principals)
-  const changes = (one: Case): boolean => one.refusal === undefined && isWrite(row)
+  const changes = (one: Case): boolean => one.refusal === undefined && (isWrite(row) || row.changes === true)
   const still = await runStill(
     bench,
     cases.filter((one) => !changes(one)),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Harness, startHarness } from '../harness.ts'
-import { type Answer, type Case, casesOf, isWrite, refresh, send } from '../matrix/cases.ts'
+import { type Answer, bodyOf, type Case, casesOf, isWrite, refresh, send } from '../matrix/cases.ts'
 import { contractOf } from '../matrix/inventory.ts'
 import type { Row } from '../matrix/oracle.ts'
 import { ASKERS } from '../matrix/principals.ts'
@@ -13,14 +13,15 @@ import { asSuperuser } from '../principals.ts'
 // No audit, no answer: every write and every secret-bearing read of the authorization matrix, by somebody who may, while audit
 // events cannot be written. A new route has a row there, and so is tried here.
 //
-// Catches, each seen red: a write without `record`, a failed `record` that is swallowed.
+// Catches, each seen red: a write without `record`, a failed `record` that is swallowed; ciphertexts, wrapped keys or a stream of
+// vaults that begin to leave before they are recorded.
 
 /** Writes that leave nothing but an attempt that expires, before anybody is known: there is nothing to record yet. */
 const ATTEMPTS = new Set(['POST /platform/login/start', 'POST /platform/invite/:id/registration'])
 
-const isSecret = ({ route }: Row): boolean => {
+const isSecret = ({ route, secret }: Row): boolean => {
   const { access } = contractOf(route)
-  return access.kind === 'permission' && access.permission === 'machine.vault.secret.read'
+  return secret !== undefined || (access.kind === 'permission' && access.permission === 'machine.vault.secret.read')
 }
 const isDue = (row: Row): boolean => (isWrite(row) && !row.silent && !ATTEMPTS.has(row.route)) || isSecret(row)
 
@@ -60,7 +61,10 @@ async function bestCase(row: Row): Promise<Case> {
 
 async function tryWithoutAudit(row: Row): Promise<{ answer: Answer; changed: string[]; one: Case }> {
   h.advance(10_000)
-  const one = await bestCase(row)
+  const best = await bestCase(row)
+  // Made before: whoever signs something reads a wrapped key first.
+  const body = await bodyOf(world, best)
+  const one = { ...best, ...(body !== undefined && { body }) }
   const before = await state.digest()
   const answer = await withoutAudit(() => send(world, one))
   return { answer, changed: changesBetween(before, await state.digest()), one }

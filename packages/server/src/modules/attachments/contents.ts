@@ -1,6 +1,7 @@
 import { assetContent, type Commit, claimedKind, peekDocument } from '@strongroom/protocol'
 import type { TxCtx } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
+import { refusing } from '../../log/refusals.ts'
 import * as store from './store.ts'
 
 /**
@@ -8,9 +9,11 @@ import * as store from './store.ts'
  * other commit only signs anew what is there: after a rotation of the vault key, or in the other vault after a move.
  */
 export async function ensureContentsStored({ db, principal }: TxCtx, commit: Commit): Promise<void> {
-  const contents = commit.docs
-    .filter((envelope) => claimedKind(envelope) === 'asset-content')
-    .map((envelope) => peekDocument(assetContent, envelope).payload)
+  const contents = await refusing(async () =>
+    commit.docs
+      .filter((envelope) => claimedKind(envelope) === 'asset-content')
+      .map((envelope) => peekDocument(assetContent, envelope).payload),
+  )
   if (contents.length === 0) return
   if ((await store.countStored(db, principal.orgId, contents)) !== contents.length)
     throw new ApiError('attachment_mismatch', { details: { rule: 'the_content_is_not_stored' } })

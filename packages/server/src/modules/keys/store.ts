@@ -82,6 +82,11 @@ export async function putPending(
   orgId: string,
   { kid, endorser, envelope, createdAt }: PendingKey,
 ): Promise<void> {
+  // One for each agent: a newer request takes the place of an older one.
+  const others = `${kid.slice(0, kid.lastIndexOf(':'))}:`
+  await sql`delete from pending_key where org_id = ${orgId} and starts_with(kid, ${others}) and kid <> ${kid}`.execute(
+    db,
+  )
   await sql`
     insert into pending_key (org_id, kid, endorser, envelope, created_at)
     values (${orgId}, ${kid}, ${endorser}, ${JSON.stringify(envelope)}::jsonb, ${createdAt})

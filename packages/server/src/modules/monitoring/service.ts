@@ -1,4 +1,4 @@
-import type { monitoring } from '@strongroom/contract'
+import { holds, type monitoring, type Output } from '@strongroom/contract'
 import { visibleVaultIds } from '../../access/vaults.ts'
 import { activityAfter } from '../../audit/activity.ts'
 import { AUDIT_VERSION } from '../../audit/chain.ts'
@@ -62,10 +62,12 @@ const COUNTED = [
 export const entityCounts: Handler<typeof monitoring.entityCounts> = (ctx) =>
   transact(ctx, async ({ db, principal }) => {
     const visible = COUNTED.filter(({ scopeOf }) => sees(scopeOf(principal)))
-    const data: { type: (typeof COUNTED)[number]['type']; count: number }[] = []
+    const data: Output<typeof monitoring.entityCounts>['data'] = []
     for (const { type, table, scopeOf } of visible)
       data.push({ type, count: await store.count(db, table, principal.orgId, scopeOf(principal)) })
-    return { data }
+    if (!holds(principal.permissions, 'machine.vault.read')) return { data }
+    const { vaults, items } = await store.countVaults(db, principal.orgId, principal.id)
+    return { data: [...data, { type: 'vaults', count: vaults }, { type: 'items', count: items }] }
   })
 
 const requestEventOf = ({ principal, accessKey, occurredAt, ...event }: store.RequestEventRow) => ({

@@ -44,6 +44,21 @@ export async function count(db: Db, table: Counted, orgId: string, scope: Tenant
   return rows[0]?.count ?? 0
 }
 
+/** The vaults whose access list names the principal, and the items in them: what the lists of both would show. */
+export async function countVaults(
+  db: Db,
+  orgId: string,
+  principal: string,
+): Promise<{ readonly vaults: number; readonly items: number }> {
+  const { rows } = await sql<{ vaults: number; items: number }>`
+    with mine as (
+      select vault_id from vault_access where org_id = ${orgId} and principal = ${principal} and role is not null
+    )
+    select (select count(*) from mine) as vaults,
+      (select count(*) from vault_item i join mine using (vault_id) where i.org_id = ${orgId}) as items`.execute(db)
+  return rows[0] ?? { vaults: 0, items: 0 }
+}
+
 export interface RequestEventRow {
   readonly id: string
   readonly occurredAt: Date

@@ -4,7 +4,7 @@ import { record } from '../../audit/record.ts'
 import { type Ctx, type TxCtx, transact } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
-import { JSON_STREAM, jsonList, streamed } from '../../http/stream.ts'
+import { begun, JSON_STREAM, jsonList, streamed } from '../../http/stream.ts'
 import { readVault, signedVault, signedWithKeys } from '../vaults/answer.ts'
 import { openCursor, sealCursor } from './cursor.ts'
 import * as store from './store.ts'
@@ -25,7 +25,7 @@ export const syncVaults: Handler<typeof sync.sync> = async (ctx, { query }) => {
   })
   const since = full ? 0 : (asked ?? 0)
   const first = { cursor: sealCursor(ctx, size), full, removed }
-  return streamed(JSON_STREAM, jsonList(first, 'vaults', syncedVaults(ctx, changed, since)))
+  return streamed(JSON_STREAM, jsonList(first, 'vaults', await begun(syncedVaults(ctx, changed, since))))
 }
 
 async function* syncedVaults(ctx: Ctx, changed: readonly store.ChangedVault[], since: number) {
@@ -73,7 +73,7 @@ async function proofOf(ctx: TxCtx, vault: ReadableVault) {
 
 export const vaultsData: Handler<typeof sync.vaultsData> = async (ctx) => {
   const changed = await transact(ctx, ({ db, principal }) => store.changedVaults(db, principal.orgId, principal.id, 0))
-  return streamed(JSON_STREAM, jsonList({}, 'data', wholeVaults(ctx, changed)))
+  return streamed(JSON_STREAM, jsonList({}, 'data', await begun(wholeVaults(ctx, changed))))
 }
 
 async function* wholeVaults(ctx: Ctx, vaults: readonly store.ChangedVault[]) {

@@ -108,6 +108,22 @@ it('refuses whoever lost a right at the next request, keeps no answer for them, 
   }
 })
 
+it('records nothing as read for whoever asks for a key and was given none', async () => {
+  const keyless = await h.agent(alice, ['machine.all'])
+  await asSuperuser(h, (client) =>
+    client.query(
+      "insert into vault_access (org_id, vault_id, principal, role, since_index) values ($1, $2, $3, 'read', 0)",
+      [alice.orgId, vaultId, `agent:${keyless.agentId}`],
+    ),
+  )
+  const before = (await audited()).length
+  expect(await codeOf(ask(keyless))).toBe('wrapped_key_missing')
+  const rows = (await audited()).slice(before)
+  expect(rows.map(({ outcome, error_code }) => [outcome, error_code])).toEqual([['refused', 'wrapped_key_missing']])
+  const plain = await keyless.client.vaults.environmentFields({ params: { vaultId } })
+  expect(plain.data).toHaveLength(1)
+})
+
 it('does nothing for the right access key with a wrong secret', async () => {
   const before = (await audited()).length
   const other = await h.agent(alice, [])

@@ -3,7 +3,6 @@ import { peekCheckpoint } from '@strongroom/protocol'
 import { openVault } from '../../access/vaults.ts'
 import { record } from '../../audit/record.ts'
 import { type Ctx, type Deps, type TxCtx, transact } from '../../context.ts'
-import { ApiError } from '../../errors.ts'
 import { type Ready, ready, type Travelling } from '../../http/one-trip.ts'
 import { hashWithPepper } from '../../secrets/server-secrets.ts'
 import { signedVault, signedWithKeys } from './answer.ts'
@@ -29,6 +28,7 @@ async function trip(deps: Deps, { apiKey, input, request }: Parameters<Travellin
     accessKey: apiKey.accessKey,
     secretHmac: hashWithPepper(deps.pepper, apiKey.secret).toString('hex'),
     vaultId: input.params.vaultId,
+    keys: input.query.include?.includes('wrapped-key') ?? false,
     eventId: deps.newId('aud'),
     at: deps.now().toISOString(),
     requestId: request.requestId,
@@ -40,9 +40,8 @@ async function trip(deps: Deps, { apiKey, input, request }: Parameters<Travellin
 }
 
 async function handle(ctx: Ctx, input: Input<Route>, found: Found | null | undefined): Promise<Output<Route> | Ready> {
-  if (found === undefined) return read(ctx, input, true)
-  // Recorded as a refusal where it is answered.
-  if (found === null) throw new ApiError('vault_not_found')
+  // Also where the statement found nothing: the ordinary way says what exactly is refused, and records it.
+  if (!found) return read(ctx, input, true)
   const known = answers.get(nameOf(ctx, input, found))
   if (known) return ready(known)
   const body = await read(ctx, input, false)
