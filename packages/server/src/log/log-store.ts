@@ -95,7 +95,7 @@ export async function writeCheckpoint(
       insert into log_checkpoint (org_id, size, leaf_index, note, created_at)
       values (${orgId}, ${size}, ${size - 1}, ${note}, ${at})
     )
-    update log_state set note = ${note} where org_id = ${orgId}`.execute(db)
+    update log_state set note = ${note}, cosignatures = '' where org_id = ${orgId}`.execute(db)
 }
 
 export interface Place {
@@ -145,7 +145,7 @@ export interface LogRow {
 export const readLog = (db: Db, orgId: string): Promise<LogRow | undefined> =>
   db
     .selectFrom('log_state')
-    .select(['size', 'note'])
+    .select(['size', sql<string>`note || cosignatures`.as('note')])
     .where('org_id', '=', orgId)
     .where('size', '>', 0)
     .executeTakeFirst()

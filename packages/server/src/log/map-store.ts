@@ -101,13 +101,15 @@ export interface LogView {
 }
 
 /**
- * The newest checkpoint and the paths of these names, in one statement and so of one moment: a writer that commits meanwhile is
+ * The newest checkpoint with its cosignatures and the paths of these names, in one statement and so of one moment: a writer that commits meanwhile is
  * seen in all of it or in nothing of it. Everything else a proof needs is never changed and can be read afterwards.
  */
 export async function readView(db: Db, orgId: string, names: readonly string[]): Promise<LogView | undefined> {
   const { rows } = await sql<{ size: number; note: string } & Step>`
     with steps as (${steps(orgId, names)})
-    select l.size, l.note, s.* from log_state l left join steps s on true where l.org_id = ${orgId}`.execute(db)
+    select l.size, l.note || l.cosignatures as note, s.* from log_state l left join steps s on true where l.org_id = ${orgId}`.execute(
+    db,
+  )
   const [first] = rows
   return first && { size: first.size, note: first.note, paths: groupPaths(names, rows) }
 }

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
+import { cosignatureLines } from '../../log/cosignature-store.ts'
 
 // Reads of what the log has written. Nothing here ever changes, so no two reads can disagree.
 
@@ -60,5 +61,10 @@ export async function entries(
   return rows
 }
 
-export const checkpointOf = (db: Db, orgId: string, size: number): Promise<{ note: string } | undefined> =>
-  db.selectFrom('log_checkpoint').select('note').where('org_id', '=', orgId).where('size', '=', size).executeTakeFirst()
+/** The checkpoint of a size, with the cosignatures that are known for it. */
+export async function checkpointOf(db: Db, orgId: string, size: number): Promise<{ note: string } | undefined> {
+  const { rows } = await sql<{ note: string }>`
+    select note || ${cosignatureLines(orgId, size)} as note
+    from log_checkpoint where org_id = ${orgId} and size = ${size}`.execute(db)
+  return rows[0]
+}
