@@ -2,7 +2,8 @@
 //
 // Each check was seen to fail on this breakage:
 // - direction: packages/protocol/src importing '@strongroom/server'; a package.json depending on it; an unknown package
-// - only through the index: a test importing '@strongroom/protocol/src/errors.ts' or '../../../contract/src/x.ts'
+// - only through its doors: a test importing '@strongroom/protocol/src/errors.ts' or '../../../contract/src/x.ts', and a source
+//   importing '../../server/test/harness.ts'
 // - no any: `const x: any = 1`, `y as any`, `new Map<any>()`, `type T = any[]`
 // - no default exports: `export default 1` and `export { x as default }` in a file that is no *.config.ts
 // - no vague names: packages/protocol/src/string-utils.ts, and a folder called common
@@ -56,7 +57,14 @@ const importsOf = ({ code }: Source) =>
 
 const withPattern = (pattern: RegExp) => sources.filter(({ bare }) => pattern.test(bare)).map(({ path }) => path)
 
-function manifestOf(name: string): { dependencies?: object; devDependencies?: object; peerDependencies?: object } {
+interface Manifest {
+  readonly dependencies?: object
+  readonly devDependencies?: object
+  readonly peerDependencies?: object
+  readonly exports?: object
+}
+
+function manifestOf(name: string): Manifest {
   return JSON.parse(readFileSync(join(root, 'packages', name, 'package.json'), 'utf8'))
 }
 
@@ -88,13 +96,21 @@ it('imports only packages below: protocol, contract, then server and sdk, then c
   expect(wrong).toEqual([])
 })
 
-it('reaches another package only through its index', () => {
+/** Other doors of a package, besides its index. */
+const doorsOf = (name: string): string[] =>
+  Object.keys(manifestOf(name).exports ?? {}).map((door) => `@strongroom/${name}${door.slice(1)}`)
+
+it('reaches another package only through its doors; tests of clients may also start the server as its own tests do', () => {
   const wrong = ofPackages.flatMap((source) => {
     const home = `packages/${source.package}/`
-    const isOutside = (specifier: string) =>
-      specifier.startsWith('.')
-        ? !normalize(join(dirname(source.path), specifier)).startsWith(home)
-        : /^@strongroom\/[^/]+\//.test(specifier)
+    const isTest = source.path.startsWith(`${home}test/`)
+    const isOutside = (specifier: string) => {
+      const [, name = ''] = specifier.split('/')
+      if (!specifier.startsWith('.'))
+        return /^@strongroom\/[^/]+\//.test(specifier) && !doorsOf(name).includes(specifier)
+      const target = normalize(join(dirname(source.path), specifier))
+      return !target.startsWith(home) && !(isTest && target.startsWith('packages/server/test/'))
+    }
     return importsOf(source)
       .filter(isOutside)
       .map((specifier) => `${source.path} -> ${specifier}`)

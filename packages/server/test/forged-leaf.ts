@@ -10,12 +10,12 @@ import {
   openPartialMap,
   type StateUpdate,
 } from '@strongroom/protocol'
-import { inOrg } from '../../../server/src/context.ts'
-import { LOG_KEY, openLogKey } from '../../../server/src/log/log-key.ts'
-import * as store from '../../../server/src/log/log-store.ts'
-import { changeNodes } from '../../../server/src/log/map-nodes.ts'
-import { readPaths } from '../../../server/src/log/map-store.ts'
-import type { Harness } from '../../../server/test/harness.ts'
+import { inOrg } from '../src/context.ts'
+import { LOG_KEY, openLogKey } from '../src/log/log-key.ts'
+import * as store from '../src/log/log-store.ts'
+import { changeNodes } from '../src/log/map-nodes.ts'
+import { readPaths } from '../src/log/map-store.ts'
+import type { Harness } from './harness.ts'
 
 // What a server could do that does not obey the rules: a leaf of its own invention, in a log that is append-only, under a map that
 // has the root the leaf names, with a checkpoint that the log's own key signed.
