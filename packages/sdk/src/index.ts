@@ -30,3 +30,5 @@ export {
   renewRecoveryCode,
   rotateUserKey,
 } from './people-keys.ts'
+export { AnyStrongroom as Strongroom } from './strongroom/strongroom-any.ts'
+export * from './strongroom/surface.ts'

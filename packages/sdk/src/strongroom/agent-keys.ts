@@ -1,0 +1,111 @@
+import type { Permission } from '@strongroom/contract'
+import { registerKey } from '@strongroom/protocol'
+import { changeAccess } from '../engine/access.ts'
+import { rotateRuntimeKey } from '../engine/runtime-key.ts'
+import { agentOf, type CreatedAgent, type NewAgent, type RuntimeKeyRotation, shownOnce } from './agents.ts'
+import { formatBundle } from './bundle.ts'
+import type { KeyedPlace } from './core.ts'
+import { vaultIdOf } from './names.ts'
+import type { Config } from './options.ts'
+import { ConfigError } from './public-errors.ts'
+import { generateRuntimeKey, type RuntimeKey } from './runtime-keys.ts'
+import { Secret } from './secret.ts'
+
+// The keys of agents: made, endorsed, given their vaults, replaced.
+
+const READING = ['machine.vault.read', 'machine.vault.secret.read', 'machine.transparency.read'] as const
+const LISTENING = ['machine.monitoring.read'] as const
+
+/** Reading verified, and being told of changes; writing where a vault is given for it. */
+const permissionsFor = ({ permissions, vaults = [] }: NewAgent): Permission[] =>
+  permissions
+    ? ([...permissions] as Permission[])
+    : [
+        ...READING,
+        ...LISTENING,
+        ...(vaults.some(({ role }) => role !== 'read') ? (['machine.vault.write'] as const) : []),
+      ]
+
+export async function createAgent(config: Config, place: KeyedPlace, given: NewAgent): Promise<CreatedAgent> {
+  const { actor, options } = place
+  const { trustAnchor, server } = config
+  if (trustAnchor === undefined)
+    throw new ConfigError('the trust anchor is missing, and an agent needs it', {
+      missing: ['STRONGROOM_TRUST_ANCHOR'],
+    })
+  const vaults: { vaultId: string; role: 'read' | 'write' | 'admin' }[] = []
+  for (const { vault, role } of given.vaults ?? []) vaults.push({ vaultId: await vaultIdOf(place, vault), role })
+  const { name, description, securityGroups } = given
+  const body = {
+    name,
+    permissions: permissionsFor(given),
+    ...(description !== undefined && { description }),
+    ...(securityGroups && { securityGroups: [...securityGroups] }),
+  }
+  const { agent, apiKey: shown } = await actor.client.agents.create({ body }, options)
+  const { agentId } = agent
+  const apiKey = shownOnce(shown, agentId)
+  try {
+    const key = await generateRuntimeKey({ ...given.keys, principal: `agent:${agentId}` })
+    const pem = await introduce(place, key, vaults)
+    const credential = {
+      server,
+      org: actor.org,
+      agentId,
+      trustAnchor,
+      apiKey: apiKey.reveal(),
+      privateKey: pem.reveal(),
+    }
+    const bundle = new Secret(formatBundle(credential), { ref: `bundle of agent:${agentId}`, name: 'bundle' })
+    return { agent: agentOf(agent), apiKey, privateKeyPem: pem, bundle }
+  } catch (error) {
+    // An agent whose keys nobody has is of no use.
+    await actor.client.agents.archive({ params: { id: agentId } }).catch(() => undefined)
+    throw error
+  }
+}
+
+/** Endorses the keys and gives them their vaults. */
+async function introduce(
+  { actor, options }: KeyedPlace,
+  { provider, exportPem }: RuntimeKey,
+  vaults: readonly { readonly vaultId: string; readonly role: 'read' | 'write' | 'admin' }[],
+): Promise<Secret> {
+  const event = await registerKey({ org: actor.org, caps: ['agent'], at: actor.now() }, actor.identity, provider)
+  await actor.client.keys.register({ body: { event } }, options)
+  const p = provider.key.principal
+  for (const { vaultId, role } of vaults)
+    await changeAccess(actor, vaultId, (acl) => [...acl.filter((entry) => entry.p !== p), { p, role }], options)
+  return exportPem()
+}
+
+export async function rotateOwnKey(
+  config: Config,
+  { actor, options, scope, session }: KeyedPlace,
+  { save, keys }: RuntimeKeyRotation,
+  onProgress: ((done: number, total: number) => void) | undefined,
+): Promise<{ readonly keyId: string; readonly rewrapped: number }> {
+  const { principal } = actor.identity.key
+  const { trustAnchor, server } = config
+  const next = await generateRuntimeKey({ ...keys, principal })
+  const privateKeyPem = next.exportPem()
+  const apiKey = (await config.credential())['x-api-key']
+  const isWhole = apiKey !== undefined && trustAnchor !== undefined && principal.startsWith('agent:')
+  const bundle = isWhole
+    ? new Secret(
+        formatBundle({
+          server,
+          org: actor.org,
+          agentId: principal.slice('agent:'.length),
+          trustAnchor,
+          apiKey,
+          privateKey: privateKeyPem.reveal(),
+        }),
+        { ref: `bundle of ${principal}`, name: 'bundle' },
+      )
+    : undefined
+  await save({ privateKeyPem, ...(bundle && { bundle }) })
+  const rotated = await rotateRuntimeKey(actor, next.provider, { ...options, ...(onProgress && { onProgress }) })
+  session.replace({ ...rotated.actor, client: scope.client })
+  return { keyId: next.provider.kid, rewrapped: rotated.rewrapped }
+}

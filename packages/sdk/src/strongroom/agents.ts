@@ -1,0 +1,159 @@
+import type { agents as agentRoutes, Output, Permission, TenantRole } from '@strongroom/contract'
+import type { ApiPromise, RequestOptions } from './call.ts'
+import type { Core } from './core.ts'
+import { type ListParams, numberedPages, type PagePromise } from './pages.ts'
+import { ConfigError } from './public-errors.ts'
+import type { RuntimeKeyOptions } from './runtime-keys.ts'
+import { Secret } from './secret.ts'
+
+export type MachinePermission = Permission | (string & {})
+
+export interface Agent {
+  readonly agentId: string
+  readonly domainTenantId: string
+  readonly name: string
+  readonly description: string
+  readonly status: 'active' | 'archived'
+  readonly permissions: readonly string[]
+  readonly securityGroups: readonly { readonly groupId: string; readonly name: string }[]
+  readonly createdAt: Date
+}
+
+export interface NewAgent {
+  readonly name: string
+  readonly description?: string
+  /** The agent is put on the access lists of these and gets their keys. */
+  readonly vaults?: readonly { readonly vault: string; readonly role: 'read' | 'write' | 'admin' }[]
+  /** What the roles in its vaults need if absent. */
+  readonly permissions?: readonly MachinePermission[]
+  readonly securityGroups?: readonly string[]
+  /** How its keys are made. */
+  readonly keys?: Omit<RuntimeKeyOptions, 'principal'>
+}
+
+export interface CreatedAgent {
+  readonly agent: Agent
+  readonly apiKey: Secret
+  readonly privateKeyPem: Secret
+  /** All of it in one string, for `STRONGROOM_BUNDLE`. It is not to be had again. */
+  readonly bundle: Secret
+}
+
+export interface RuntimeKeyRotation {
+  /** Stores the new credential before the server hears of it: whatever happens then, it is not lost. */
+  readonly save: (credential: { readonly bundle?: Secret; readonly privateKeyPem: Secret }) => void | Promise<void>
+  readonly keys?: Omit<RuntimeKeyOptions, 'principal'>
+}
+
+export interface RoleEntry {
+  readonly tenantId: string
+  readonly role: TenantRole
+}
+
+export interface Agents {
+  list(params?: ListParams & { readonly status?: 'active' | 'archived' }, options?: RequestOptions): PagePromise<Agent>
+  get(agent: string, options?: RequestOptions): ApiPromise<Agent>
+  me(options?: RequestOptions): ApiPromise<Agent>
+  /** An agent with keys made here, endorsed by the caller, on the access lists of its vaults. */
+  create(agent: NewAgent, options?: RequestOptions): ApiPromise<CreatedAgent>
+  update(
+    agent: string,
+    change: {
+      readonly name?: string
+      readonly description?: string
+      readonly permissions?: readonly MachinePermission[]
+      readonly securityGroups?: readonly string[]
+    },
+    options?: RequestOptions,
+  ): ApiPromise<Agent>
+  archive(agent: string, options?: RequestOptions): ApiPromise<void>
+  /** The old key is dead from then on. */
+  rotateApiKey(agent: string, options?: RequestOptions): ApiPromise<Secret>
+  /** Other keys for this client's own agent; it goes on with them. The old ones can be forgotten when this returns. */
+  rotateRuntimeKey(
+    rotation: RuntimeKeyRotation,
+    options?: RequestOptions & { readonly onProgress?: (done: number, total: number) => void },
+  ): ApiPromise<{ readonly keyId: string; readonly rewrapped: number }>
+  roles(
+    agent: string,
+    options?: RequestOptions,
+  ): ApiPromise<{ readonly direct: readonly RoleEntry[]; readonly inherited: readonly RoleEntry[] }>
+  setRoles(
+    agent: string,
+    direct: readonly RoleEntry[],
+    options?: RequestOptions,
+  ): ApiPromise<{ readonly direct: readonly RoleEntry[] }>
+}
+
+type AgentRow = Output<typeof agentRoutes.get>['agent']
+
+export const agentOf = (row: AgentRow): Agent => ({
+  agentId: row.agentId,
+  domainTenantId: row.domainTenantId,
+  name: row.name,
+  description: row.description,
+  status: row.status,
+  permissions: row.permissions,
+  securityGroups: row.securityGroups,
+  createdAt: new Date(row.createdAt),
+})
+
+/** The API key of an answer; refuses an answer that was given before. */
+export function shownOnce(apiKey: string | null, agentId: string): Secret {
+  if (apiKey !== null) return new Secret(apiKey, { ref: `API key of agent:${agentId}`, name: 'API key' })
+  throw new ConfigError('this call was made before: its API key was shown then, and is not shown twice', {
+    code: 'secret_already_shown',
+    hint: 'Make a new key with agents.rotateApiKey.',
+  })
+}
+
+export function agentsOf(core: Core): Agents {
+  return {
+    list: ({ status, ...params } = {}, options) =>
+      numberedPages(
+        (page, more) =>
+          core.run(more, async ({ client, options: call }) => {
+            const { agents, meta } = await client.agents.list({ query: { ...page, ...(status && { status }) } }, call)
+            return { rows: agents.map(agentOf), meta }
+          }),
+        params,
+        options,
+      ),
+    get: (id, options) =>
+      core.call(options, async ({ client, options: call }) =>
+        agentOf((await client.agents.get({ params: { id } }, call)).agent),
+      ),
+    me: (options) =>
+      core.call(options, async ({ client, options: call }) => agentOf((await client.agents.me({}, call)).agent)),
+    create: (agent, options) =>
+      core.keyed(options, async (place) => (await import('./agent-keys.ts')).createAgent(core.config, place, agent)),
+    update: (id, { permissions, securityGroups, ...change }, options) =>
+      core.call(options, async ({ client, options: call }) => {
+        const body = {
+          ...change,
+          ...(permissions && { permissions: [...permissions] as Permission[] }),
+          ...(securityGroups && { securityGroups: [...securityGroups] }),
+        }
+        return agentOf((await client.agents.update({ params: { id }, body }, call)).agent)
+      }),
+    archive: (id, options) =>
+      core.call(options, async ({ client, options: call }) => {
+        await client.agents.archive({ params: { id } }, call)
+      }),
+    rotateApiKey: (id, options) =>
+      core.call(options, async ({ client, options: call }) =>
+        shownOnce((await client.agents.regenerateApiKey({ params: { id } }, call)).apiKey, id),
+      ),
+    rotateRuntimeKey: (rotation, { onProgress, ...options } = {}) =>
+      core.keyed(options, async (place) =>
+        (await import('./agent-keys.ts')).rotateOwnKey(core.config, place, rotation, onProgress),
+      ),
+    roles: (id, options) =>
+      core.call(options, async ({ client, options: call }) => client.agents.tenantRoles({ params: { id } }, call)),
+    setRoles: (id, direct, options) =>
+      core.call(options, async ({ client, options: call }) => {
+        const input = { params: { id }, body: { tenantRoles: [...direct] } }
+        return { direct: (await client.agents.replaceTenantRoles(input, call)).direct }
+      }),
+  }
+}

@@ -1,0 +1,3 @@
+export { indexedDbTrust } from '../engine/trust-indexeddb.ts'
+export * from '../index.ts'
+export { BrowserStrongroom as Strongroom } from './strongroom-browser.ts'

@@ -1,0 +1,71 @@
+import type { ItemChange as EngineChange } from '../engine/item-changes.ts'
+import { moveItem } from '../engine/move-item.ts'
+import { changeItems, importItems } from '../engine/write-items.ts'
+import type { KeyedPlace } from './core.ts'
+import { type ItemChange, type ItemPlace, locate, type NewField, type NewItem } from './items.ts'
+import { vaultIdOf } from './names.ts'
+import { fieldValue } from './write-secret.ts'
+
+const fieldOf = ({ label, value, isEnvironmentVariable = false }: NewField) => ({
+  label,
+  env: isEnvironmentVariable,
+  value: fieldValue(value),
+})
+
+const changeOf = (itemId: string, { name, website, add, edit, remove }: ItemChange): EngineChange => ({
+  itemId,
+  ...(name !== undefined && { name }),
+  ...(website !== undefined && { website }),
+  ...(add && { add: add.map(fieldOf) }),
+  ...(edit && {
+    edit: edit.map(({ fieldId, label, value, isEnvironmentVariable }) => ({
+      fieldId,
+      ...(label !== undefined && { label }),
+      ...(isEnvironmentVariable !== undefined && { env: isEnvironmentVariable }),
+      ...(value !== undefined && { value: fieldValue(value) }),
+    })),
+  }),
+  ...(remove && { remove }),
+})
+
+const newItemOf = ({ name, website, fields }: NewItem) => ({
+  name,
+  ...(website !== undefined && { website }),
+  fields: fields.map(fieldOf),
+})
+
+export async function create(place: KeyedPlace, vault: string, item: NewItem): Promise<ItemPlace> {
+  const vaultId = await vaultIdOf(place, vault)
+  const { items } = await changeItems(place.actor, vaultId, { create: [newItemOf(item)] }, place.options)
+  return { vaultId, itemId: items[0]?.itemId ?? '' }
+}
+
+export async function importAll(
+  place: KeyedPlace,
+  vault: string,
+  items: readonly NewItem[],
+  onProgress: ((done: number, total: number) => void) | undefined,
+): Promise<readonly { readonly itemId: string; readonly name: string }[]> {
+  const vaultId = await vaultIdOf(place, vault)
+  const more = { ...place.options, ...(onProgress && { onProgress }) }
+  const done = await importItems(place.actor, vaultId, items.map(newItemOf), more)
+  return done.items.map(({ itemId, name }) => ({ itemId, name }))
+}
+
+export async function update(place: KeyedPlace, vault: string, item: string, change: ItemChange): Promise<ItemPlace> {
+  const { vaultId, itemId } = await locate(place, vault, item)
+  await changeItems(place.actor, vaultId, { edit: [changeOf(itemId, change)] }, place.options)
+  return { vaultId, itemId }
+}
+
+export async function move(place: KeyedPlace, vault: string, item: string, to: string): Promise<ItemPlace> {
+  const { vaultId: from, itemId } = await locate(place, vault, item)
+  const vaultId = await vaultIdOf(place, to)
+  await moveItem(place.actor, { itemId, from, to: vaultId }, place.options)
+  return { vaultId, itemId }
+}
+
+export async function archive(place: KeyedPlace, vault: string, item: string): Promise<void> {
+  const { vaultId, itemId } = await locate(place, vault, item)
+  await changeItems(place.actor, vaultId, { archive: [itemId] }, place.options)
+}

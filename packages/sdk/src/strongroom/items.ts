@@ -1,0 +1,136 @@
+import type { ItemRow } from '@strongroom/protocol'
+import { type ItemRead, listItems, readItem } from '../engine/items.ts'
+import type { ApiPromise, RequestOptions } from './call.ts'
+import type { Core, KeyedPlace } from './core.ts'
+import { inVault, pick } from './names.ts'
+import { activeItems, ITEMS } from './read-secrets.ts'
+import { type Receipt, receiptFrom } from './receipt.ts'
+import { formatRef } from './refs.ts'
+import { Secret } from './secret.ts'
+
+export interface ItemSummary {
+  readonly itemId: string
+  readonly name: string
+  readonly website: string
+  readonly status: 'active' | 'archived'
+  readonly version: number
+  /** Of its environment fields. */
+  readonly labels: readonly string[]
+}
+
+export interface Item extends Omit<ItemSummary, 'labels'> {
+  readonly vaultId: string
+  readonly fields: readonly {
+    readonly fieldId: string
+    readonly label: string
+    readonly isEnvironmentVariable: boolean
+    readonly secret: Secret
+  }[]
+  readonly receipt: Receipt
+}
+
+export interface NewField {
+  readonly label: string
+  readonly value: string | Uint8Array
+  readonly isEnvironmentVariable?: boolean
+}
+
+export interface NewItem {
+  readonly name: string
+  readonly website?: string
+  readonly fields: readonly NewField[]
+}
+
+export interface ItemChange {
+  readonly name?: string
+  readonly website?: string
+  readonly add?: readonly NewField[]
+  readonly edit?: readonly (Partial<NewField> & { readonly fieldId: string })[]
+  /** Ids of fields. */
+  readonly remove?: readonly string[]
+}
+
+export interface Items {
+  /** Every active item, without values; complete and verified. */
+  list(vault: string, options?: RequestOptions): ApiPromise<readonly ItemSummary[]>
+  get(vault: string, item: string, options?: RequestOptions): ApiPromise<Item>
+  create(vault: string, item: NewItem, options?: RequestOptions): ApiPromise<Item>
+  /** Any number of new items, 500 at a time. */
+  import(
+    vault: string,
+    items: readonly NewItem[],
+    options?: RequestOptions & { readonly onProgress?: (done: number, total: number) => void },
+  ): ApiPromise<readonly { readonly itemId: string; readonly name: string }[]>
+  update(vault: string, item: string, change: ItemChange, options?: RequestOptions): ApiPromise<Item>
+  move(vault: string, item: string, to: { readonly vault: string }, options?: RequestOptions): ApiPromise<Item>
+  archive(vault: string, item: string, options?: RequestOptions): ApiPromise<void>
+}
+
+export interface ItemPlace {
+  readonly vaultId: string
+  readonly itemId: string
+}
+
+/** The vault and the item that is meant, by ids or verified names. */
+export async function locate(place: KeyedPlace, vault: string, item: string): Promise<ItemPlace> {
+  const { actor, options } = place
+  const { head, items } = await inVault(place, vault, (vaultId) => listItems(actor, vaultId, options))
+  const { itemId }: ItemRow = pick(activeItems(items), item, ITEMS)
+  return { vaultId: head.vault.vaultId, itemId }
+}
+
+const changes = () => import('./item-changes.ts')
+
+export function itemsOf(core: Core): Items {
+  const { onReveal } = core.config.hooks
+  const itemOf = ({ head, receipt: proof, fields, itemVersion, itemId, name, website, status }: ItemRead): Item => {
+    const receipt = receiptFrom(proof)
+    const vault = head.payload.meta.name
+    const shown = fields.map(({ fieldId, label, env, rev, value }) => {
+      const ref = formatRef({ vault, item: name, field: label })
+      const secret = new Secret(value.value, { ref, name: label, version: rev, receipt, onReveal })
+      return { fieldId, label, isEnvironmentVariable: env, secret }
+    })
+    return { itemId, name, website, status, version: itemVersion, vaultId: receipt.vaultId, fields: shown, receipt }
+  }
+  const read = async ({ actor, options }: KeyedPlace, vaultId: string, itemId: string): Promise<Item> =>
+    itemOf(await readItem(actor, vaultId, itemId, options))
+  return {
+    list: (vault, options) =>
+      core.keyed(options, async (place) => {
+        const rows = await inVault(place, vault, (vaultId) => listItems(place.actor, vaultId, place.options))
+        return activeItems(rows.items).map(({ itemId, name, website, status, itemVersion }) => ({
+          itemId,
+          name,
+          website,
+          status,
+          version: itemVersion,
+          labels: rows.environment.filter((row) => row.itemId === itemId).map(({ label }) => label),
+        }))
+      }),
+    get: (vault, item, options) =>
+      core.keyed(options, async (place) => {
+        const { vaultId, itemId } = await locate(place, vault, item)
+        return read(place, vaultId, itemId)
+      }),
+    create: (vault, item, options) =>
+      core.keyed(options, async (place) => {
+        const { vaultId, itemId } = await (await changes()).create(place, vault, item)
+        return read(place, vaultId, itemId)
+      }),
+    import: (vault, items, { onProgress, ...options } = {}) =>
+      core.keyed(options, async (place) => (await changes()).importAll(place, vault, items, onProgress)),
+    update: (vault, item, change, options) =>
+      core.keyed(options, async (place) => {
+        const { vaultId, itemId } = await (await changes()).update(place, vault, item, change)
+        return read(place, vaultId, itemId)
+      }),
+    move: (vault, item, to, options) =>
+      core.keyed(options, async (place) => {
+        const { vaultId, itemId } = await (await changes()).move(place, vault, item, to.vault)
+        return read(place, vaultId, itemId)
+      }),
+    archive: (vault, item, options) =>
+      core.keyed(options, async (place) => (await changes()).archive(place, vault, item)),
+  }
+}

@@ -1,0 +1,177 @@
+import {
+  appendLeaf,
+  EMPTY_FRONTIER,
+  type Envelope,
+  type Frontier,
+  formatTrustAnchor,
+  fromBase64,
+  frontierRoot,
+  leafHash,
+  orgTrustOf,
+  parseLeaf,
+  toBase64url,
+  updatesOf,
+  type VerifiedDirectory,
+  verifyDirectory,
+  verifyTransparency,
+} from '@strongroom/protocol'
+import type { CallOptions } from '../client.ts'
+import type { Actor, CallerOptions } from '../engine/actor.ts'
+import { listOf, membersOf, refuseUnless } from '../engine/answers.ts'
+import { readVerified } from '../engine/verified.ts'
+import type { RequestOptions } from './call.ts'
+import type { Core, KeyedPlace } from './core.ts'
+import type { Checkpoint, LogEntry, VerifyOptions, VerifyReport, VerifyStep } from './transparency.ts'
+
+// The log as a whole: that its newest checkpoint continues what was seen, and that what it serves is what it signed.
+
+interface VerifiedLog {
+  readonly head: Checkpoint
+  readonly previous: VerifyReport['previous']
+  readonly directory: VerifiedDirectory
+}
+
+/** The current policy, proven, and with it the whole chain from the pinned genesis to the newest checkpoint. */
+export async function verifyHead(actor: Actor, options: CallerOptions): Promise<VerifiedLog> {
+  return readVerified(
+    actor,
+    {
+      ask: async (call) => {
+        const { genesis } = orgTrustOf(await actor.trust.read(), actor.org)
+        const have = call.have === undefined ? {} : { have: call.have }
+        const [transparency, { document }] = await Promise.all([
+          actor.client.transparency.state({ query: { name: 'policy', ...have } }, call),
+          actor.client.transparency.document({ params: { hash: genesis } }, call),
+        ])
+        return { transparency, genesis: document }
+      },
+      check: async (answer, pins) => {
+        const { transparency, genesis } = membersOf(answer, 'answer')
+        const freshness = { now: actor.now(), maxStaleMs: actor.policy.maxStaleMs }
+        const view = await verifyTransparency(transparency, pins.log, freshness)
+        const response = { genesis: genesis as Envelope, policies: [], records: [], capSets: [] }
+        const directory = await verifyDirectory(view, response, pins.org.genesis)
+        const { seen } = pins.log
+        const previous = seen ? { treeSize: seen.size, rootHash: toBase64url(seen.root) } : undefined
+        const { leaf } = membersOf(membersOf(transparency, 'transparency').tip, 'tip')
+        const { origin, size, root, note } = view.checkpoint
+        const timestamp = new Date(parseLeaf(fromBase64(String(leaf))).at)
+        const head = { origin, treeSize: size, rootHash: toBase64url(root), timestamp, note }
+        return { rounds: [{ directory, heads: [] }], result: { head, previous, directory } }
+      },
+    },
+    options,
+  )
+}
+
+interface Entry {
+  readonly index: number
+  readonly leaf: string
+  readonly documents?: string
+  readonly updates?: string
+}
+
+async function* rawEntries(
+  { client }: Pick<Actor, 'client'>,
+  { from, to }: { readonly from: number; readonly to: number },
+  call: CallOptions,
+): AsyncGenerator<Entry> {
+  for (let start = from; start < to; ) {
+    const { entries } = await client.transparency.entries({ query: { start, end: to } }, call)
+    const served = listOf(entries, 'entries') as readonly Entry[]
+    refuseUnless(served.length > 0 && served.length <= to - start, 'bad_inclusion', 'the log is served with a gap')
+    yield* served
+    start += served.length
+  }
+}
+
+function entryOf({ leaf, updates }: Entry, index: number): LogEntry {
+  const bytes = fromBase64(leaf)
+  const parsed = parseLeaf(bytes)
+  const named = updatesOf(parsed, updates === undefined ? undefined : fromBase64(updates))
+  return {
+    index,
+    type: parsed.t,
+    subjects: named.map(([name]) => name),
+    at: new Date(parsed.at),
+    leafHash: toBase64url(leafHash(bytes)),
+  }
+}
+
+/** Every leaf that is served, put together, must be the tree that was signed. */
+async function recompute(actor: Actor, { head }: VerifiedLog, options: CallerOptions): Promise<readonly LogEntry[]> {
+  let frontier: Frontier = EMPTY_FRONTIER
+  const keys: LogEntry[] = []
+  let index = 0
+  for await (const entry of rawEntries(actor, { from: 0, to: head.treeSize }, options as CallOptions)) {
+    frontier = appendLeaf(frontier, leafHash(fromBase64(entry.leaf))).frontier
+    const read = entryOf(entry, index)
+    if (read.subjects.some((name) => name.startsWith('kid/'))) keys.push(read)
+    index += 1
+  }
+  const isSame = toBase64url(frontierRoot(frontier)) === head.rootHash
+  refuseUnless(isSame, 'bad_inclusion', 'the entries that are served are not the log that is signed')
+  return keys
+}
+
+export async function verifyLog(
+  { actor, options }: KeyedPlace,
+  { replay: isReplayed = false, onStep }: VerifyOptions,
+): Promise<VerifyReport> {
+  const started = performance.now()
+  const steps: VerifyStep[] = []
+  const done = (step: VerifyStep['step'], detail: string): void => {
+    steps.push({ step, detail })
+    onStep?.({ step, detail })
+  }
+  const log = await verifyHead(actor, options)
+  const { head, previous } = log
+  done('checkpoint-signature', `size ${head.treeSize}, signed by the pinned key of ${head.origin}`)
+  done('consistency', previous ? `extends the log of size ${previous.treeSize} seen before` : 'first contact')
+  done('signer-directory', 'the organisation is the pinned one')
+  const keys = await recompute(actor, log, options)
+  done('inclusion', `${head.treeSize} entries make exactly the signed tree`)
+  if (isReplayed) {
+    const { replay } = await import('./replay.ts')
+    await replay(actor, rawEntries(actor, { from: 0, to: head.treeSize }, options as CallOptions), options)
+    done('replay', `${head.treeSize} changes follow the rules`)
+  }
+  const since = previous?.treeSize ?? 0
+  const newSigners = keys
+    .filter(({ index, type }) => index >= since && type.startsWith('key.'))
+    .flatMap(({ index, at, subjects }) =>
+      subjects
+        .filter((name) => name.startsWith('kid/'))
+        .map((name) => ({ keyId: name.slice('kid/'.length), logIndex: index, at })),
+    )
+  return { head, ...(previous && { previous }), steps, newSigners, durationMs: performance.now() - started }
+}
+
+export async function* entries(
+  core: Core,
+  { from = 0, to }: { readonly from?: number; readonly to?: number } = {},
+  options: RequestOptions = {},
+): AsyncGenerator<LogEntry> {
+  for (let start = from; ; ) {
+    const { data } = await core.run(options, async ({ client, options: call }) => {
+      const end = to ?? (await client.transparency.checkpoint({}, call)).size
+      if (start >= end) return []
+      const served = await client.transparency.entries({ query: { start, end } }, call)
+      return served.entries.map((entry, i) => entryOf(entry as Entry, start + i))
+    })
+    if (data.length === 0) return
+    yield* data
+    start += data.length
+  }
+}
+
+export async function exportAnchor(core: Core): Promise<string> {
+  const { data } = await core.run({}, async (scope) => {
+    const actor = await scope.actor()
+    const { head } = await verifyHead(actor, scope.options)
+    const { genesis, origin, logVkeys, tlogPolicy } = orgTrustOf(await actor.trust.read(), actor.org)
+    const minimum = { size: head.treeSize, root: head.rootHash }
+    return formatTrustAnchor({ org: actor.org, genesis, origin, logVkeys, tlogPolicy, minimum })
+  })
+  return data
+}

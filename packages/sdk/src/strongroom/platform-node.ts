@@ -1,0 +1,29 @@
+import { readFileSync } from 'node:fs'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { homedir } from 'node:os'
+import { join } from 'node:path'
+import type { Evidence } from '@strongroom/protocol'
+import { fileCache, fileTrust } from '../engine/trust-file.ts'
+import type { Platform } from './options.ts'
+
+const inHome = (...parts: readonly string[]): string => join(homedir(), ...parts)
+
+/** One file for each alarm, to be attached to a report. It holds no key, no value and no ciphertext of one. */
+async function keepEvidence(evidence: Evidence): Promise<string> {
+  const directory = inHome('.local', 'state', 'strongroom', 'evidence')
+  await mkdir(directory, { recursive: true, mode: 0o700 })
+  const path = join(directory, `${evidence.at}-${evidence.code}-${crypto.randomUUID().slice(0, 8)}.json`)
+  await writeFile(path, `${JSON.stringify(evidence, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
+  return path
+}
+
+/** Node, Bun and Deno: files under the home directory, or where the environment says. */
+export const nodePlatform: Platform = {
+  isBrowser: false,
+  env: () => process.env,
+  readText: (path) => readFileSync(path, 'utf8'),
+  trustStore: ({ STRONGROOM_TRUST_STORE: path }) =>
+    fileTrust(path || inHome('.local', 'share', 'strongroom', 'trust.json')),
+  cache: ({ STRONGROOM_CACHE_DIR: path }) => fileCache(path || inHome('.cache', 'strongroom')),
+  onEvidence: keepEvidence,
+}

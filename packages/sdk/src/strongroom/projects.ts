@@ -1,0 +1,70 @@
+import type { Project as ListedProject } from '@strongroom/contract'
+import type { ApiPromise, RequestOptions } from './call.ts'
+import type { Core } from './core.ts'
+import { type ListParams, numberedPages, type PagePromise } from './pages.ts'
+
+export interface Project {
+  readonly id: string
+  readonly slug: string
+  readonly name: string
+  readonly status: 'active' | 'archived'
+  readonly vaultIds: readonly string[]
+  readonly version: number
+  /** False in lists, where the server's word stands alone. */
+  readonly isVerified: boolean
+}
+
+export interface ProjectChange {
+  readonly name?: string
+  readonly slug?: string
+  /** Ids or names; exactly these from now on. */
+  readonly vaults?: readonly string[]
+}
+
+export interface Projects {
+  list(params?: ListParams, options?: RequestOptions): PagePromise<Project>
+  /** By id or slug. */
+  get(project: string, options?: RequestOptions): ApiPromise<Project>
+  create(project: ProjectChange & { readonly name: string }, options?: RequestOptions): ApiPromise<Project>
+  update(project: string, change: ProjectChange, options?: RequestOptions): ApiPromise<Project>
+  archive(project: string, options?: RequestOptions): ApiPromise<void>
+}
+
+const listed = ({ projectId, slug, name, status, vaults, projectVersion }: ListedProject): Project => ({
+  id: projectId,
+  slug,
+  name,
+  status,
+  vaultIds: vaults,
+  version: projectVersion,
+  isVerified: false,
+})
+
+const changes = () => import('./project-changes.ts')
+
+export function projectsOf(core: Core): Projects {
+  return {
+    list: (params = {}, options) =>
+      numberedPages(
+        (query, more) =>
+          core.run(more, async ({ client, options: call }) => {
+            const { data, meta } = await client.projects.list({ query }, call)
+            return { rows: data.map(listed), meta }
+          }),
+        params,
+        options,
+      ),
+    get: (project, options) =>
+      core.keyed(options, async (place) => {
+        const { openProject, projectOf } = await changes()
+        return projectOf(await openProject(place, project))
+      }),
+    create: (project, options) => core.keyed(options, async (place) => (await changes()).createProject(place, project)),
+    update: (project, change, options) =>
+      core.keyed(options, async (place) => (await changes()).updateProject(place, project, change)),
+    archive: (project, options) =>
+      core.keyed(options, async (place) => {
+        await (await changes()).archiveProject(place, project)
+      }),
+  }
+}

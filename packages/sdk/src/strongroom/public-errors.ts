@@ -1,0 +1,210 @@
+import { ApiError, type RefusalBody, type RefusalContext, TransportError } from '../errors.ts'
+import { type ErrorMembers, StrongroomError } from './strongroom-error.ts'
+
+// One tree of errors. What the server refused comes under ApiError, what never reached it under ConnectionError, and what was
+// refused here under CryptoError.
+
+/** The client was not given what it needs. */
+export class ConfigError extends StrongroomError {
+  override name = 'ConfigError'
+  /** Names of variables or options. */
+  readonly missing: readonly string[]
+  constructor(message: string, { missing = [], code = 'config_missing', ...rest }: ConfigMembers = {}) {
+    super(message, { code, ...rest })
+    this.missing = missing
+  }
+}
+export type ConfigMembers = Partial<ErrorMembers> & { readonly missing?: readonly string[] }
+
+export interface RateLimit {
+  readonly limit: number
+  readonly remaining: number
+  readonly resetAt: Date
+}
+
+export interface Issue {
+  readonly path: string
+  readonly message: string
+}
+
+/** 400 and 422, or refused here before it was sent. */
+export class ValidationError extends ApiError {
+  override name = 'ValidationError'
+  get issues(): readonly Issue[] {
+    const { problems } = (this.details ?? {}) as { problems?: readonly Partial<Issue>[] }
+    return (problems ?? []).map(({ path = '', message = '' }) => ({ path, message }))
+  }
+}
+export class AuthenticationError extends ApiError {
+  override name = 'AuthenticationError'
+}
+export class PermissionDeniedError extends ApiError {
+  override name = 'PermissionDeniedError'
+  /** The machine permissions the route needs. */
+  get required(): readonly string[] {
+    const { permission } = (this.details ?? {}) as { permission?: string }
+    return permission === undefined ? [] : [permission]
+  }
+}
+export class NotFoundError extends ApiError {
+  override name = 'NotFoundError'
+  /** Names that look like the one that was asked for. */
+  readonly suggestions: readonly string[]
+  constructor(
+    body: RefusalBody,
+    status: number,
+    retryAfter?: number,
+    context: RefusalContext = {},
+    suggestions: readonly string[] = [],
+  ) {
+    super(body, status, retryAfter, context)
+    this.suggestions = suggestions
+  }
+}
+/** 409 and 412: another state or version than the call expected. */
+export class ConflictError extends ApiError {
+  override name = 'ConflictError'
+  get currentVersion(): number | undefined {
+    const { currentVersion } = (this.details ?? {}) as { currentVersion?: number }
+    return currentVersion
+  }
+}
+/** The change would take the caller's own ADMIN entry away. */
+export class SelfLockoutError extends ConflictError {
+  override name = 'SelfLockoutError'
+}
+export class RateLimitError extends ApiError {
+  override name = 'RateLimitError'
+  get retryAfterMs(): number {
+    return (this.retryAfter ?? 1) * 1000
+  }
+  get rateLimit(): RateLimit | undefined {
+    return rateLimitOf(this.headers)
+  }
+}
+export class ServerError extends ApiError {
+  override name = 'ServerError'
+}
+
+export function rateLimitOf(headers: Headers): RateLimit | undefined {
+  const [limit, remaining, reset] = ['limit', 'remaining', 'reset'].map((name) => headers.get(`ratelimit-${name}`))
+  if (!limit || !remaining || !reset) return undefined
+  return { limit: Number(limit), remaining: Number(remaining), resetAt: new Date(Date.now() + Number(reset) * 1000) }
+}
+
+/** The server was not reached. */
+export class ConnectionError extends TransportError {
+  override name = 'ConnectionError'
+  readonly host: string
+  constructor(message: string, { host, ...rest }: ConnectionMembers) {
+    super(message, rest)
+    this.host = host
+  }
+}
+export type ConnectionMembers = ConstructorParameters<typeof TransportError>[1] & { readonly host: string }
+
+export class TimeoutError extends ConnectionError {
+  override name = 'TimeoutError'
+  readonly afterMs: number
+  constructor(message: string, { afterMs, ...rest }: ConnectionMembers & { readonly afterMs: number }) {
+    super(message, { code: 'timeout', ...rest })
+    this.afterMs = afterMs
+  }
+}
+
+/** The caller's signal ended the call. */
+export class AbortedError extends StrongroomError {
+  override name = 'AbortError'
+  constructor(cause?: unknown) {
+    super('the call was aborted', { code: 'aborted', cause })
+  }
+}
+
+/** It is not known whether a change was made: no answer came. */
+export class OutcomeUnknownError extends StrongroomError {
+  override name = 'OutcomeUnknownError'
+  readonly idempotencyKey: string
+  constructor(idempotencyKey: string, cause?: unknown) {
+    super('no answer came, so it is not known whether the change was made', {
+      code: 'outcome_unknown',
+      hint: 'Read it, and repeat the change if it is not there.',
+      retryable: true,
+      cause,
+    })
+    this.idempotencyKey = idempotencyKey
+  }
+}
+
+/** There is nothing in the cache to answer from. */
+export class NotCachedError extends StrongroomError {
+  override name = 'NotCachedError'
+  constructor(cause?: unknown) {
+    super('this was not read before, so there is nothing to answer from without the server', {
+      code: 'not_cached',
+      hint: 'Read it once while the server can be reached.',
+      cause,
+    })
+  }
+}
+
+/** A name that several things have. */
+export class AmbiguousReferenceError extends StrongroomError {
+  override name = 'AmbiguousReferenceError'
+  /** What the name could mean, by id. */
+  readonly candidates: readonly string[]
+  constructor(message: string, candidates: readonly string[]) {
+    super(message, { code: 'ambiguous_reference', hint: `Use an id: ${candidates.join(', ')}` })
+    this.candidates = candidates
+  }
+}
+
+export class CryptoError extends StrongroomError {
+  override name = 'CryptoError'
+}
+/** The key is known, and nobody has given it this vault yet. */
+export class NoWrappedKeyError extends CryptoError {
+  override name = 'NoWrappedKeyError'
+}
+export class DecryptionError extends CryptoError {
+  override name = 'DecryptionError'
+}
+
+export type VerificationStage = 'log' | 'signer' | 'checkpoint' | 'wrapped-key' | 'content' | 'attachment'
+
+export interface VerificationMembers extends ErrorMembers {
+  readonly stage: VerificationStage
+  readonly evidence: string
+  readonly details?: Readonly<Record<string, unknown>>
+}
+
+/** An answer of the server is not what the organisation signed and logged. Nothing of it was used. */
+export class VerificationError extends CryptoError {
+  override name = 'VerificationError'
+  readonly stage: VerificationStage
+  /** The name of a file, or JSON, to attach to a report; empty where there is nothing to show. */
+  readonly evidence: string
+  /** Public names and hashes. */
+  readonly details: Readonly<Record<string, unknown>>
+  constructor(message: string, { stage, evidence, details = {}, ...rest }: VerificationMembers) {
+    super(message, rest)
+    this.stage = stage
+    this.evidence = evidence
+    this.details = details
+  }
+}
+export class SignatureInvalidError extends VerificationError {
+  override name = 'SignatureInvalidError'
+}
+export class SignerUntrustedError extends VerificationError {
+  override name = 'SignerUntrustedError'
+}
+export class ProofInvalidError extends VerificationError {
+  override name = 'ProofInvalidError'
+}
+/** The server shows an older or another history than before. */
+export class RollbackError extends VerificationError {
+  override name = 'RollbackError'
+}
+export class IntegrityError extends VerificationError {
+  override name = 'IntegrityError'
+}

@@ -1,0 +1,161 @@
+import type { EnvironmentOptions } from '../engine/environment.ts'
+import type { ApiPromise, RequestOptions } from './call.ts'
+import type { Core, KeyedPlace } from './core.ts'
+import { type EnvBundle, envBundle } from './env-bundle.ts'
+import { toPublic } from './error-map.ts'
+import { durationMs } from './options.ts'
+import { ConfigError } from './public-errors.ts'
+import { type Outcome, type Reader, readRefs, readVariables } from './read-secrets.ts'
+import { receiptFrom } from './receipt.ts'
+import { type ParsedRef, parseRef, requireRef } from './refs.ts'
+import type { Secret, SecretRef } from './secret.ts'
+import type { StrongroomError } from './strongroom-error.ts'
+import type { EnvChange, WatchOptions } from './watch.ts'
+import type { SetOptions, SetResult } from './write-secret.ts'
+
+export type EnvSource =
+  | { readonly vault: string }
+  | { readonly project: string }
+  | { readonly refs: Readonly<Record<string, SecretRef | string>> }
+
+export interface EnvOptions extends RequestOptions {
+  /** True: nothing but the cache. False: never the cache. Absent: the cache where the server cannot be reached. */
+  readonly offline?: boolean
+  /** Of a cached answer, such as `'24h'`. */
+  readonly maxAge?: string | number
+}
+
+export type TryResult = { ok: true; secret: Secret } | { ok: false; error: StrongroomError }
+
+export interface Secrets {
+  get(ref: SecretRef | string, options?: RequestOptions): ApiPromise<Secret>
+  /** All or nothing. */
+  getAll<K extends string>(
+    refs: Readonly<Record<K, SecretRef | string>>,
+    options?: RequestOptions,
+  ): ApiPromise<Record<K, Secret>>
+  tryGetAll<K extends string>(
+    refs: Readonly<Record<K, SecretRef | string>>,
+    options?: RequestOptions,
+  ): ApiPromise<Record<K, TryResult>>
+  /** Writes one field; makes the item and the field where they are not there yet, never the vault. */
+  set(ref: SecretRef | string, value: string | Uint8Array, options?: SetOptions): ApiPromise<SetResult>
+  /** Removes one field. */
+  remove(ref: SecretRef | string, options?: RequestOptions): ApiPromise<void>
+  env(source: EnvSource, options?: EnvOptions): ApiPromise<EnvBundle>
+  /** The environment as it is, and again with each change. */
+  watch(source: EnvSource, options?: WatchOptions): AsyncIterable<EnvChange>
+  parseRef(text: string): ParsedRef | null
+}
+
+const writing = () => import('./write-secret.ts')
+
+export function secretsOf(core: Core): Secrets {
+  const { onReveal } = core.config.hooks
+  const reader = ({ session, actor, options }: KeyedPlace): Reader => ({ session, actor, options, onReveal })
+  const env = (source: EnvSource, options: EnvOptions = {}): ApiPromise<EnvBundle> =>
+    core.keyed(options, (place) => readSource(core, reader(place), place, source, options))
+  return {
+    get: (ref, options) =>
+      core.keyed(options, async (place) => {
+        const parsed = requireRef(ref)
+        const [outcome] = await readRefs(reader(place), parsed.vault, [parsed])
+        return opened(outcome as Outcome)
+      }),
+    getAll: <K extends string>(refs: Readonly<Record<K, string>>, options?: RequestOptions) =>
+      core.keyed(options, async (place) => {
+        const outcomes = await readAll(reader(place), refs, true)
+        return mapMembers(outcomes, opened) as Record<K, Secret>
+      }),
+    tryGetAll: <K extends string>(refs: Readonly<Record<K, string>>, options?: RequestOptions) =>
+      core.keyed(options, async (place) => {
+        const outcomes = await readAll(reader(place), refs, false)
+        return mapMembers(outcomes, (one) => (one.ok ? one : { ok: false, error: toPublic(one.error) })) as Record<
+          K,
+          TryResult
+        >
+      }),
+    set: (ref, value, options) =>
+      core.keyed(options, async (place) => (await writing()).setSecret(place, requireRef(ref), value, options)),
+    remove: (ref, options) =>
+      core.keyed(options, async (place) => (await writing()).removeSecret(place, requireRef(ref))),
+    env,
+    watch: async function* (source, options) {
+      const { watchEnvironment } = await import('./watch.ts')
+      yield* watchEnvironment(core, (more) => env(source, more), options)
+    },
+    parseRef,
+  }
+}
+
+function opened(outcome: Outcome): Secret {
+  if (outcome.ok) return outcome.secret
+  throw outcome.error
+}
+
+const mapMembers = <A, B>(members: Readonly<Record<string, A>>, work: (member: A) => B): Record<string, B> =>
+  Object.fromEntries(Object.entries(members).map(([name, member]) => [name, work(member)]))
+
+/** Vault by vault. What concerns a whole vault is the outcome of each of its references, unless all shall fail with it. */
+async function readAll(
+  reader: Reader,
+  refs: Readonly<Record<string, string>>,
+  isStrict: boolean,
+): Promise<Record<string, Outcome>> {
+  const parsed = new Map<string, ParsedRef>()
+  const outcomes: Record<string, Outcome> = {}
+  for (const [name, ref] of Object.entries(refs)) {
+    const found = parseRef(ref)
+    if (found) parsed.set(name, found)
+    else outcomes[name] = failed(() => requireRef(ref))
+  }
+  for (const vault of new Set([...parsed.values()].map((ref) => ref.vault))) {
+    const wanted = [...parsed].filter(([, ref]) => ref.vault === vault)
+    const read = await readRefs(
+      reader,
+      vault,
+      wanted.map(([, ref]) => ref),
+    ).catch((error: unknown) => {
+      if (isStrict) throw error
+      return wanted.map((): Outcome => ({ ok: false, error }))
+    })
+    for (const [i, [name]] of wanted.entries()) outcomes[name] = read[i] as Outcome
+  }
+  return Object.fromEntries(Object.keys(refs).map((name) => [name, outcomes[name] as Outcome]))
+}
+
+function failed(work: () => unknown): Outcome {
+  try {
+    work()
+  } catch (error) {
+    return { ok: false, error }
+  }
+  return { ok: false, error: new ConfigError('a reference cannot be read', { code: 'reference_invalid' }) }
+}
+
+function cachingOf({ cache }: Core['config'], { offline, maxAge }: EnvOptions): EnvironmentOptions {
+  const cached = offline === true ? 'only' : offline === undefined && cache ? 'unreachable' : 'never'
+  return { cached, ...(maxAge !== undefined && { maxAgeMs: durationMs(maxAge, 'maxAge') }) }
+}
+
+async function readSource(
+  core: Core,
+  reader: Reader,
+  place: KeyedPlace,
+  source: EnvSource,
+  options: EnvOptions,
+): Promise<EnvBundle> {
+  if ('vault' in source) {
+    const { secrets, read } = await readVariables(reader, source.vault, {
+      ...cachingOf(core.config, options),
+      ...place.options,
+    })
+    return envBundle({ secrets, receipt: receiptFrom(read.receipt), vaultIds: [read.head.vault.vaultId] })
+  }
+  if ('project' in source) {
+    const { readProjectVariables } = await import('./project-environment.ts')
+    return envBundle(await readProjectVariables(reader, source.project))
+  }
+  const outcomes = await readAll(reader, source.refs, true)
+  return envBundle({ secrets: new Map(Object.entries(outcomes).map(([name, one]) => [name, opened(one)])) })
+}

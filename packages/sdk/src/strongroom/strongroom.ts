@@ -1,0 +1,105 @@
+import { type Agents, agentsOf } from './agents.ts'
+import type { ApiPromise, RequestOptions } from './call.ts'
+import { type Core, makeCore } from './core.ts'
+import { type Feedback, feedbackOf } from './feedback.ts'
+import { type PrincipalInfo, principalInfo, type TenantContext, tenantContext } from './identity.ts'
+import { type Items, itemsOf } from './items.ts'
+import { type Monitoring, monitoringOf } from './monitoring.ts'
+import { configOf, type Platform, type StrongroomOptions } from './options.ts'
+import { type Permissions, permissionsOf } from './permissions.ts'
+import { anyPlatform } from './platform-any.ts'
+import { type Projects, projectsOf } from './projects.ts'
+import { type RawRequest, sendRaw } from './request.ts'
+import { type Search, searchOf } from './search.ts'
+import { type Secrets, secretsOf } from './secrets.ts'
+import { makeSession, type Session } from './session.ts'
+import { type Transparency, transparencyOf } from './transparency.ts'
+import { type Vaults, vaultsOf } from './vaults.ts'
+
+const INSPECT = Symbol.for('nodejs.util.inspect.custom')
+
+/** Options that change who speaks to whom: with one of them, nothing is shared any more. */
+const OWN_SESSION = [
+  'bundle',
+  'server',
+  'apiKey',
+  'accessToken',
+  'privateKey',
+  'agentId',
+  'trustAnchor',
+  'trustStore',
+  'cache',
+  'verify',
+] as const satisfies readonly (keyof StrongroomOptions)[]
+
+/** A client of one server with one credential. Verifies whatever it reads before it opens it. Prints nothing of what it was given. */
+export class Strongroom {
+  readonly secrets: Secrets
+  readonly vaults: Vaults
+  readonly items: Items
+  readonly projects: Projects
+  readonly permissions: Permissions
+  readonly agents: Agents
+  readonly transparency: Transparency
+  readonly search: Search
+  readonly monitoring: Monitoring
+  readonly feedback: Feedback
+  readonly #core: Core
+  readonly #options: StrongroomOptions
+  readonly #platform: Platform
+
+  constructor(options: StrongroomOptions = {}, platform: Platform = anyPlatform, session?: Session) {
+    const core = makeCore(configOf(options, platform), session ?? makeSession())
+    this.#options = options
+    this.#platform = platform
+    this.#core = core
+    this.secrets = secretsOf(core)
+    this.vaults = vaultsOf(core)
+    this.items = itemsOf(core)
+    this.projects = projectsOf(core)
+    this.permissions = permissionsOf(core)
+    this.agents = agentsOf(core)
+    this.transparency = transparencyOf(core)
+    this.search = searchOf(core)
+    this.monitoring = monitoringOf(core)
+    this.feedback = feedbackOf(core)
+  }
+
+  /** The same client with other options; opened keys and what was verified are shared unless they concern them. */
+  withOptions(overrides: StrongroomOptions): Strongroom {
+    const shares = OWN_SESSION.every((name) => overrides[name] === undefined)
+    const options = { ...this.#options, ...(shares && { trustStore: this.#core.config.trust }), ...overrides }
+    // Of the same class: that of the entry point it came from.
+    const Own = this.constructor as typeof Strongroom
+    return new Own(options, this.#platform, shares ? this.#core.session : undefined)
+  }
+
+  me(options?: RequestOptions): ApiPromise<PrincipalInfo> {
+    return this.#core.call(options, async ({ client, options: call }) =>
+      principalInfo(await client.identity.me({}, call)),
+    )
+  }
+
+  tenantContext(options?: RequestOptions): ApiPromise<TenantContext> {
+    return this.#core.call(options, async ({ client, options: call }) =>
+      tenantContext(await client.identity.tenantContext({}, call)),
+    )
+  }
+
+  /** Any route that has no method here. Nothing of its answer is verified. */
+  request<T = unknown>(request: RawRequest, options?: RequestOptions): ApiPromise<T> {
+    return this.#core.call(options, async (scope) => (await sendRaw(scope, request)) as T)
+  }
+
+  toJSON(): { server: string } {
+    return { server: this.#core.config.server }
+  }
+
+  toString(): string {
+    return `Strongroom(${this.#core.config.server})`
+  }
+
+  [INSPECT](): string {
+    return this.toString()
+  }
+}

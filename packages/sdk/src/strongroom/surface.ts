@@ -1,0 +1,87 @@
+// What every entry point of the package shows, beside its own `Strongroom`.
+
+export type { CacheStore } from '../engine/cache.ts'
+export { memoryCache } from '../engine/cache.ts'
+export { memoryTrust, type TrustKeeper } from '../engine/trust.ts'
+export type {
+  Agent,
+  Agents,
+  CreatedAgent,
+  MachinePermission,
+  NewAgent,
+  RoleEntry,
+  RuntimeKeyRotation,
+} from './agents.ts'
+export { type Bundle, formatBundle, parseBundle } from './bundle.ts'
+export type { ApiPromise, RequestOptions } from './call.ts'
+export type { EnvBundle } from './env-bundle.ts'
+export type { VaultEvent } from './events.ts'
+export type { Feedback, FeedbackMessage } from './feedback.ts'
+export type { PrincipalInfo, TenantContext } from './identity.ts'
+export type { Item, ItemChange, ItemSummary, Items, NewField, NewItem } from './items.ts'
+export type { ActivityEvent, AuditEvent, MetricStats, Monitoring, RequestEvent } from './monitoring.ts'
+export type { Hooks, KeyProvider, Logger, LogLevel, StrongroomOptions, VerifyPolicy } from './options.ts'
+export type { ListParams, Page, PageMeta, PagePromise } from './pages.ts'
+export type { AccessEntry, AccessOptions, AccessTarget, Permissions } from './permissions.ts'
+export type { Project, ProjectChange, Projects } from './projects.ts'
+export {
+  AbortedError,
+  AmbiguousReferenceError,
+  AuthenticationError,
+  ConfigError,
+  ConflictError,
+  ConnectionError,
+  CryptoError,
+  DecryptionError,
+  IntegrityError,
+  NotCachedError,
+  NotFoundError,
+  NoWrappedKeyError,
+  OutcomeUnknownError,
+  PermissionDeniedError,
+  ProofInvalidError,
+  type RateLimit,
+  RateLimitError,
+  RollbackError,
+  SelfLockoutError,
+  ServerError,
+  SignatureInvalidError,
+  SignerUntrustedError,
+  TimeoutError,
+  ValidationError,
+  VerificationError,
+  type VerificationStage,
+} from './public-errors.ts'
+export type { Receipt } from './receipt.ts'
+export { makeRedactor, type Redactor, type RedactorOptions } from './redactor.ts'
+export { formatRef, type ParsedRef, parseRef } from './refs.ts'
+export type { RawRequest } from './request.ts'
+export type { RetryPolicy } from './retry.ts'
+export { generateRuntimeKey, type RuntimeKey, type RuntimeKeyOptions } from './runtime-keys.ts'
+export type { Search, SearchHit, SearchParams } from './search.ts'
+export { Secret, type SecretRef } from './secret.ts'
+export type { EnvOptions, EnvSource, Secrets, TryResult } from './secrets.ts'
+export { StrongroomError } from './strongroom-error.ts'
+export type {
+  Checkpoint,
+  LogEntry,
+  PinnedSigner,
+  SignerChange,
+  Transparency,
+  VerifyOptions,
+  VerifyReport,
+  VerifyStep,
+} from './transparency.ts'
+export type { ResponseMeta } from './transport.ts'
+export type {
+  AccessRole,
+  Classification,
+  KeyHolder,
+  NewVault,
+  SyncedVault,
+  SyncPayload,
+  Vault,
+  Vaults,
+} from './vaults.ts'
+export type { EnvChange, WatchOptions } from './watch.ts'
+export type { SetOptions, SetResult } from './write-secret.ts'

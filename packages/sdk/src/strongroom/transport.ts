@@ -1,0 +1,235 @@
+import { pause } from '../engine/queue.ts'
+import { ApiError, type RefusalBody } from '../errors.ts'
+import { promote } from './error-map.ts'
+import type { Config } from './options.ts'
+import { AbortedError, ConnectionError, type RateLimit, rateLimitOf, TimeoutError } from './public-errors.ts'
+import { delayBefore } from './retry.ts'
+import { StrongroomError } from './strongroom-error.ts'
+
+// The network of one logical call: credentials, time limits, retries, hooks. Sees ciphertexts only, and shows hooks not even those.
+
+export interface ResponseMeta {
+  readonly requestId: string
+  readonly status: number
+  readonly headers: Headers
+  /** How often the last request was sent. */
+  readonly attempts: number
+  readonly idempotencyKey?: string
+  readonly rateLimit?: RateLimit
+}
+
+/** What one call lets itself be told, and tells. */
+export interface Exchange {
+  readonly signal?: AbortSignal | undefined
+  readonly timeoutMs: number
+  readonly maxRetries: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  /** The caller's own, for everything this call writes. */
+  readonly idempotencyKey?: string | undefined
+  last?: { readonly response: Response; readonly meta: ResponseMeta } | undefined
+}
+
+interface Sent {
+  readonly id: string
+  readonly url: URL
+  readonly method: string
+  readonly init: RequestInit
+  readonly idempotencyKey: string | undefined
+}
+
+/** `fetch` for one call: what it gives back is whole, and a refusal that may pass was tried again. */
+export function fetchFor(config: Config, exchange: Exchange): typeof fetch {
+  const keyFor = keysFor(exchange.idempotencyKey)
+  return async (input, init = {}) => {
+    const url = new URL(String(input))
+    for (const [name, value] of Object.entries(exchange.query)) url.searchParams.set(name, value)
+    const method = init.method ?? 'GET'
+    const given = new Headers(init.headers)
+    const idempotencyKey = keyFor(`${method} ${url.pathname}`) ?? given.get('idempotency-key') ?? undefined
+    const sent = {
+      id: crypto.randomUUID(),
+      url,
+      method,
+      init,
+      idempotencyKey: isRead(method) ? undefined : idempotencyKey,
+    }
+    return sendUntilSettled(config, exchange, sent)
+  }
+}
+
+const isRead = (method: string): boolean => method === 'GET'
+
+/** The caller's key for the first thing a call writes, and one that follows from it for each further one. */
+function keysFor(key: string | undefined): (target: string) => string | undefined {
+  const targets: string[] = []
+  return (target) => {
+    if (key === undefined) return undefined
+    if (!targets.includes(target)) targets.push(target)
+    const step = targets.indexOf(target)
+    return step === 0 ? key : `${key}.${step}`
+  }
+}
+
+async function sendUntilSettled(config: Config, exchange: Exchange, sent: Sent): Promise<Response> {
+  for (let attempt = 1; ; attempt += 1) {
+    const outcome = await attemptOnce(config, exchange, sent, attempt)
+    if (outcome.response && !outcome.error) return outcome.response
+    const error = outcome.error as StrongroomError
+    const isAborted = exchange.signal?.aborted ?? false
+    const mayRetry = !isAborted && attempt <= exchange.maxRetries && config.retry.retryOn(error, attempt)
+    const delayMs = mayRetry ? delayBefore(config.retry, attempt, error) : undefined
+    if (delayMs === undefined || !config.budget.take()) {
+      if (outcome.response) return outcome.response
+      throw error
+    }
+    config.hooks.onRetry?.({ id: sent.id, attempt, delayMs, error })
+    await pause(delayMs, exchange.signal).catch((reason: unknown) => {
+      throw new AbortedError(reason)
+    })
+  }
+}
+
+interface Outcome {
+  readonly response?: Response
+  readonly error?: StrongroomError
+}
+
+async function attemptOnce(config: Config, exchange: Exchange, sent: Sent, attempt: number): Promise<Outcome> {
+  const { id, method, url, idempotencyKey } = sent
+  const { pathname: path } = url
+  config.hooks.onRequest?.({ id, method, path, attempt, ...(idempotencyKey !== undefined && { idempotencyKey }) })
+  const started = performance.now()
+  try {
+    const response = await receive(config, exchange, sent)
+    const ms = performance.now() - started
+    const requestId = response.headers.get('x-request-id') ?? undefined
+    config.hooks.onResponse?.({ id, status: response.status, ms, ...(requestId !== undefined && { requestId }) })
+    config.log('debug', `${method} ${path} ${response.status} ${Math.round(ms)} ms`)
+    exchange.last = { response, meta: metaOf(response, attempt, idempotencyKey) }
+    const error = response.ok ? undefined : await refusalIn(response, idempotencyKey, url.host)
+    return { ...(isOurs(error) && { response }), ...(error && { error }) }
+  } catch (cause) {
+    const error = StrongroomError.is(cause) ? cause : connectionError(url, cause)
+    config.log('warn', `${method} ${path} ${error.code}`)
+    return { error }
+  }
+}
+
+/** What is not of this API has no body that the layer above could read. */
+const isOurs = (error: StrongroomError | undefined): boolean => !(error instanceof ConnectionError)
+
+const connectionError = ({ host }: URL, cause: unknown): ConnectionError =>
+  new ConnectionError(`${host} could not be reached`, {
+    host,
+    cause,
+    hint: 'Check the address, the network and whether the server is running.',
+  })
+
+const metaOf = (response: Response, attempts: number, idempotencyKey: string | undefined): ResponseMeta => {
+  const rateLimit = rateLimitOf(response.headers)
+  return {
+    requestId: response.headers.get('x-request-id') ?? '',
+    status: response.status,
+    headers: response.headers,
+    attempts,
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+    ...(rateLimit && { rateLimit }),
+  }
+}
+
+/** One request and its whole answer, within the time limit. */
+async function receive(
+  config: Config,
+  exchange: Exchange,
+  { url, init, method, idempotencyKey }: Sent,
+): Promise<Response> {
+  const { signal, timeoutMs } = exchange
+  if (signal?.aborted) throw new AbortedError(signal.reason)
+  const limit = AbortSignal.timeout(timeoutMs)
+  const signals = [limit, signal, init.signal].filter((one) => one !== undefined && one !== null)
+  try {
+    const ending = AbortSignal.any(signals)
+    const headers = await orAborted(requestHeaders(config, exchange, init, idempotencyKey), ending)
+    const response = await config.fetch(url.href, {
+      ...init,
+      method,
+      headers,
+      // Credentials travel in headers that this client sets; a redirect could carry them to another host.
+      redirect: 'manual',
+      credentials: 'omit',
+      signal: ending,
+    })
+    ensureNoRedirect(response, url)
+    const { status, statusText } = response
+    const body = isBodiless(status) ? null : await response.arrayBuffer()
+    return new Response(body, { status, statusText, headers: response.headers })
+  } catch (cause) {
+    if (signal?.aborted) throw new AbortedError(signal.reason)
+    if (limit.aborted)
+      throw new TimeoutError(`${url.host} did not answer in time`, { host: url.host, afterMs: timeoutMs, cause })
+    throw cause
+  }
+}
+
+/** A credential may be asked for elsewhere, and that may take its time too. */
+function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) return Promise.reject(signal.reason)
+  return new Promise((resolve, reject) => {
+    const end = (): void => reject(signal.reason)
+    signal.addEventListener('abort', end, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+  }).then((done) => {
+    if (signal.aborted) throw signal.reason
+    return done as T
+  })
+}
+
+const isBodiless = (status: number): boolean => status === 204 || status === 205 || status === 304
+
+export async function requestHeaders(
+  config: Config,
+  exchange: Pick<Exchange, 'headers'>,
+  init: RequestInit,
+  idempotencyKey: string | undefined,
+): Promise<Headers> {
+  const headers = new Headers(config.headers)
+  for (const [name, value] of Object.entries(exchange.headers)) headers.set(name, value)
+  for (const [name, value] of new Headers(init.headers)) headers.set(name, value)
+  if (idempotencyKey !== undefined) headers.set('idempotency-key', idempotencyKey)
+  for (const [name, value] of Object.entries(await config.credential())) headers.set(name, value)
+  return headers
+}
+
+export function ensureNoRedirect({ type, status }: Response, { host }: URL): void {
+  if (type !== 'opaqueredirect' && (status < 300 || status >= 400 || status === 304)) return
+  throw new ConnectionError(`${host} answered with a redirect, which this client does not follow`, {
+    host,
+    code: 'redirect_refused',
+    retryable: false,
+    hint: 'Give the address that answers by itself.',
+  })
+}
+
+/** The refusal in an answer; a ConnectionError if the answer is not one of this API. */
+export async function refusalIn(
+  response: Response,
+  idempotencyKey: string | undefined,
+  host: string,
+): Promise<StrongroomError> {
+  const { status, headers } = response
+  const body = (await response
+    .clone()
+    .json()
+    .catch(() => undefined)) as { error?: RefusalBody } | null | undefined
+  if (typeof body?.error?.code !== 'string')
+    return new ConnectionError(`${host} answered ${status} without a body of this API`, {
+      host,
+      code: 'unexpected_answer',
+      retryable: status === 408 || status === 429 || status >= 500,
+      hint: 'Something between this client and the server may have answered in its place.',
+    })
+  const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+  const error = new ApiError(body.error, status, Number.isFinite(seconds) ? seconds : undefined)
+  return promote(error, { headers, idempotencyKey })
+}

@@ -1,0 +1,90 @@
+import { EMPTY_CONTENT, type VaultContent, type VerifiedHead } from '@strongroom/protocol'
+import { rotateVaultKey } from '../engine/access.ts'
+import { listOf, membersOf, verifySigned } from '../engine/answers.ts'
+import { verifyMaterial } from '../engine/content.ts'
+import { reencrypt } from '../engine/reencrypt.ts'
+import { readVerified, roundOf } from '../engine/verified.ts'
+import { archiveVault, createVault, renameVault } from '../engine/write-vaults.ts'
+import type { KeyedPlace } from './core.ts'
+import { vaultIdOf } from './names.ts'
+import { type Classification, type NewVault, roleOf, type SyncedVault, type SyncPayload } from './vaults.ts'
+
+// What changes vaults, and what brings them all over.
+
+export async function create(
+  { actor, options }: KeyedPlace,
+  { name, classification, access = [] }: NewVault,
+): Promise<string> {
+  const others = access.map(({ principal, role }) => ({ p: principal, role: roleOf(role) }))
+  const made = { name, ...(classification && { classification }), access: others }
+  return (await createVault(actor, made, options)).vaultId
+}
+
+export async function update(
+  place: KeyedPlace,
+  vault: string,
+  change: { readonly name?: string; readonly classification?: Classification },
+): Promise<string> {
+  const vaultId = await vaultIdOf(place, vault)
+  await renameVault(place.actor, vaultId, change, place.options)
+  return vaultId
+}
+
+export async function archive(place: KeyedPlace, vault: string): Promise<void> {
+  await archiveVault(place.actor, await vaultIdOf(place, vault), place.options)
+}
+
+export async function rotateKey(
+  place: KeyedPlace,
+  vault: string,
+  onProgress: ((done: number, total: number) => void) | undefined,
+): Promise<{ readonly items: number; readonly fields: number }> {
+  const { actor, options } = place
+  const vaultId = await vaultIdOf(place, vault)
+  await rotateVaultKey(actor, vaultId, options)
+  const { items, fields } = await reencrypt(actor, vaultId, { ...options, ...(onProgress && { onProgress }) })
+  return { items, fields }
+}
+
+const syncedVault = (head: VerifiedHead, content: VaultContent): SyncedVault => {
+  const active = [...content.items.values()].filter(({ status }) => status === 'active')
+  const { name, status } = head.payload.meta
+  return {
+    vaultId: head.vault.vaultId,
+    name,
+    status,
+    headVersion: head.payload.headVersion,
+    items: new Map(active.map((row) => [row.itemId, { name: row.name, version: row.itemVersion }])),
+  }
+}
+
+/** Every vault of the answer is verified, on top of what was synced before where it brings only what changed. */
+export async function sync({ actor, options }: KeyedPlace, since: string | undefined): Promise<SyncPayload> {
+  return readVerified(
+    actor,
+    {
+      ask: (call) => actor.client.sync.sync({ query: since === undefined ? {} : { cursor: since } }, call),
+      check: async (answer, pins) => {
+        const { cursor, full, removed, vaults } = membersOf(answer, 'answer')
+        const known = []
+        for (const candidate of listOf(vaults, 'vaults')) {
+          const { signed, items, gone, assets, complete } = membersOf(candidate, 'vault')
+          const vaultId = String(membersOf(signed, 'signed').vaultId)
+          const head = await verifySigned(signed, vaultId, pins.vault(vaultId))
+          const content = complete === true ? EMPTY_CONTENT : (actor.memory.vault(vaultId)?.content ?? EMPTY_CONTENT)
+          const material = { signed, changed: items, gone, assets }
+          known.push(await verifyMaterial(actor, { head, content }, material, pins, new Set()))
+        }
+        for (const one of known) actor.memory.keepVault(one)
+        const result: SyncPayload = {
+          cursor: String(cursor),
+          isFull: full === true,
+          removed: listOf(removed, 'removed').map(String),
+          vaults: known.map(({ head, content }) => syncedVault(head, content)),
+        }
+        return { rounds: known.map(({ head }) => roundOf(head)), result }
+      },
+    },
+    options,
+  )
+}

@@ -1,0 +1,155 @@
+import type { Vault as ListedVault } from '@strongroom/contract'
+import type { AclEntry } from '@strongroom/protocol'
+import type { Signer, VerifiedVaultRead } from '../engine/vaults.ts'
+import type { ApiPromise, RequestOptions } from './call.ts'
+import type { Core, KeyedPlace } from './core.ts'
+import { verifiedVault } from './names.ts'
+import { type Receipt, receiptFrom } from './receipt.ts'
+
+export type Classification = 'public' | 'internal' | 'confidential' | 'restricted'
+export type AccessRole = 'READ' | 'WRITE' | 'ADMIN'
+
+export interface Vault {
+  readonly vaultId: string
+  readonly name: string
+  readonly classification: Classification
+  readonly status: 'active' | 'archived'
+  /** The caller's own. */
+  readonly role: AccessRole | null
+  readonly itemCount: number
+  readonly headVersion: number
+  /** Since when a former reader still holds the key; null if nobody does. */
+  readonly rotationDue: Date | null
+  /** What proves it; absent in lists, where the server's word stands alone. */
+  readonly receipt?: Receipt
+}
+
+export interface KeyHolder {
+  readonly principal: string
+  readonly kind: 'user' | 'agent'
+  /** As the server calls it. */
+  readonly name: string
+  /** From the signed access list. */
+  readonly role: AccessRole
+  readonly keyIds: readonly string[]
+}
+
+export interface NewVault {
+  readonly name: string
+  readonly classification?: Classification
+  /** Others who get the key at once. */
+  readonly access?: readonly { readonly principal: string; readonly role: AccessRole }[]
+}
+
+export interface SyncedVault {
+  readonly vaultId: string
+  readonly name: string
+  readonly status: 'active' | 'archived'
+  readonly headVersion: number
+  /** Active items by id. */
+  readonly items: ReadonlyMap<string, { readonly name: string; readonly version: number }>
+}
+
+export interface SyncPayload {
+  /** For the next call. */
+  readonly cursor: string
+  /** True: forget every vault that is not in this answer. */
+  readonly isFull: boolean
+  readonly removed: readonly string[]
+  /** Those that changed, each verified as a whole. */
+  readonly vaults: readonly SyncedVault[]
+}
+
+export interface Vaults {
+  list(options?: RequestOptions): ApiPromise<readonly Vault[]>
+  /** By id or name, verified. */
+  get(vault: string, options?: RequestOptions): ApiPromise<Vault>
+  create(vault: NewVault, options?: RequestOptions): ApiPromise<Vault>
+  update(
+    vault: string,
+    change: { readonly name?: string; readonly classification?: Classification },
+    options?: RequestOptions,
+  ): ApiPromise<Vault>
+  archive(vault: string, options?: RequestOptions): ApiPromise<void>
+  /** Whose signatures count in it, and why. */
+  signers(vault: string, options?: RequestOptions): ApiPromise<readonly Signer[]>
+  /** Who can decrypt it. */
+  holders(vault: string, options?: RequestOptions): ApiPromise<readonly KeyHolder[]>
+  /** A new vault key for everybody on the access list, and everything encrypted anew under it. */
+  rotateKey(
+    vault: string,
+    options?: RequestOptions & { readonly onProgress?: (done: number, total: number) => void },
+  ): ApiPromise<{ readonly items: number; readonly fields: number }>
+  /** What changed since a cursor, or everything. */
+  sync(params?: { readonly since?: string }, options?: RequestOptions): ApiPromise<SyncPayload>
+}
+
+export const roleName = (role: AclEntry['role']): AccessRole => role.toUpperCase() as AccessRole
+export const roleOf = (role: AccessRole): AclEntry['role'] => role.toLowerCase() as AclEntry['role']
+
+const listed = ({
+  vaultId,
+  name,
+  classification,
+  status,
+  role,
+  itemCount,
+  headVersion,
+  rotationDue,
+}: ListedVault): Vault => ({
+  vaultId,
+  name,
+  classification,
+  status,
+  role,
+  itemCount,
+  headVersion,
+  rotationDue: rotationDue === null ? null : new Date(rotationDue),
+})
+
+const vaultOf = (read: VerifiedVaultRead): Vault => ({
+  vaultId: read.vaultId,
+  name: read.name,
+  classification: read.classification,
+  status: read.status,
+  role: read.role === undefined ? null : roleName(read.role),
+  itemCount: read.itemCount,
+  headVersion: read.headVersion,
+  rotationDue: read.rotationDue === null ? null : new Date(read.rotationDue),
+  receipt: receiptFrom(read.receipt),
+})
+
+async function holdersOf(place: KeyedPlace, asked: string): Promise<readonly KeyHolder[]> {
+  const { actor, options } = place
+  const { vaultId, access } = await verifiedVault(place, asked)
+  const { data } = await actor.client.keys.holders({ params: { vaultId } }, options)
+  const claimed = new Map(data.map((holder) => [holder.principal, holder]))
+  return access.map(({ p, role }) => ({
+    principal: p,
+    kind: p.startsWith('user:') ? 'user' : 'agent',
+    name: claimed.get(p)?.name ?? '',
+    role: roleName(role),
+    keyIds: claimed.get(p)?.keys.map(({ kid }) => kid) ?? [],
+  }))
+}
+
+const changes = () => import('./vault-changes.ts')
+
+export function vaultsOf(core: Core): Vaults {
+  const fresh = async (place: KeyedPlace, asked: string): Promise<Vault> => vaultOf(await verifiedVault(place, asked))
+  return {
+    list: (options) =>
+      core.call(options, async ({ client, options: call }) => (await client.vaults.list({}, call)).data.map(listed)),
+    get: (vault, options) => core.keyed(options, (place) => fresh(place, vault)),
+    create: (vault, options) =>
+      core.keyed(options, async (place) => fresh(place, await (await changes()).create(place, vault))),
+    update: (vault, change, options) =>
+      core.keyed(options, async (place) => fresh(place, await (await changes()).update(place, vault, change))),
+    archive: (vault, options) => core.keyed(options, async (place) => (await changes()).archive(place, vault)),
+    signers: (vault, options) => core.keyed(options, async (place) => (await verifiedVault(place, vault)).signers),
+    holders: (vault, options) => core.keyed(options, (place) => holdersOf(place, vault)),
+    rotateKey: (vault, { onProgress, ...options } = {}) =>
+      core.keyed(options, async (place) => (await changes()).rotateKey(place, vault, onProgress)),
+    sync: ({ since } = {}, options) => core.keyed(options, async (place) => (await changes()).sync(place, since)),
+  }
+}

@@ -1,0 +1,82 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { memoryCache } from '../../src/engine/cache.ts'
+import { memoryTrust } from '../../src/engine/trust.ts'
+import type { CreatedAgent, NewAgent } from '../../src/strongroom/agents.ts'
+import type { StrongroomOptions } from '../../src/strongroom/options.ts'
+import { Strongroom } from '../../src/strongroom/strongroom.ts'
+import { type KeyName, keysOf, makeWire, startServer, type TestServer, type Wire } from '../engine/server.ts'
+
+// A real server, its founder, and agents that the founder makes with the SDK itself.
+
+export interface World extends TestServer {
+  readonly alice: Strongroom
+  /** The founder on another device, with somebody between it and the server. */
+  device(options?: StrongroomOptions): { readonly client: Strongroom; readonly wire: Wire }
+  agent(key: KeyName, more?: Partial<NewAgent>): Promise<Bot>
+  /** A directory that is removed at the end. */
+  directory(): string
+}
+
+export interface Bot extends CreatedAgent {
+  readonly client: Strongroom
+  readonly principal: string
+  /** The same agent with a memory of its own. */
+  again(options?: StrongroomOptions): Strongroom
+}
+
+let made = 0
+export const unique = (name: string): string => {
+  made += 1
+  return `${name}-${made}`
+}
+
+export async function startWorld(): Promise<World> {
+  const server = await startServer()
+  const directories: string[] = []
+  const { founder, url } = server
+  const own = {
+    server: url,
+    accessToken: founder.accessToken,
+    privateKey: founder.identity,
+    trustAnchor: founder.trustAnchor,
+  }
+  const alice = new Strongroom({ ...own, trustStore: memoryTrust() })
+  return {
+    ...server,
+    alice,
+    device: (options = {}) => {
+      const { wire, fetch } = makeWire()
+      return { client: new Strongroom({ ...own, fetch, ...options }), wire }
+    },
+    agent: async (key, more = {}) => {
+      const name = unique('bot')
+      const created = await alice.agents.create({ name, keys: { material: keysOf(key) }, ...more })
+      const again = (options: StrongroomOptions = {}): Strongroom =>
+        new Strongroom({ bundle: created.bundle.reveal(), ...options })
+      return { ...created, client: again(), again, principal: `agent:${created.agent.agentId}` }
+    },
+    directory: () => {
+      const path = mkdtempSync(join(tmpdir(), 'sr-sdk-test-'))
+      directories.push(path)
+      return path
+    },
+    close: async () => {
+      await server.close()
+      for (const path of directories) rmSync(path, { recursive: true, force: true })
+    },
+  }
+}
+
+export { memoryCache }
+
+/** The error of a call; fails if it was not refused. */
+export async function errorOf(call: PromiseLike<unknown>): Promise<Error & Record<string, unknown>> {
+  try {
+    await call
+  } catch (error) {
+    return error as Error & Record<string, unknown>
+  }
+  throw new Error('expected a refusal')
+}
