@@ -1,5 +1,5 @@
 import type { Evidence, Identity, Notice } from '@strongroom/protocol'
-import type { CallOptions, Client } from '../client.ts'
+import type { Client } from '../client.ts'
 import type { CacheStore } from './cache.ts'
 import { type Memory, makeMemory } from './memory.ts'
 import type { TrustKeeper } from './trust.ts'
@@ -26,12 +26,6 @@ const DEFAULT_POLICY: ActorPolicy = {
   confirmed: new Set(),
 }
 
-/**
- * The active keys of principals as the server names them: `{kids, genesis, policies, records, capSets, transparency}` with the
- * states of those keys and of whoever vouches for them. Verified here, whatever it says.
- */
-export type AskForKeys = (principals: readonly string[], options: CallOptions) => Promise<unknown>
-
 /** Somebody with keys, a connection and a memory: everything the engine does, it does for one of these. */
 export interface Actor {
   readonly client: Client
@@ -41,7 +35,6 @@ export interface Actor {
   readonly policy: ActorPolicy
   readonly memory: Memory
   readonly cache: CacheStore | undefined
-  readonly askForKeys: AskForKeys | undefined
   now(): number
   /** An answer was refused. A text it gives back, such as the name of a file, is kept with the alarm. */
   onEvidence?: ((evidence: Evidence) => unknown) | undefined
@@ -52,15 +45,13 @@ export interface Actor {
 export interface ActorOptions extends Pick<Actor, 'client' | 'org' | 'identity' | 'trust' | 'onEvidence' | 'onNotice'> {
   readonly policy?: Partial<ActorPolicy>
   readonly cache?: CacheStore | undefined
-  readonly askForKeys?: AskForKeys | undefined
   readonly now?: () => number
 }
 
-export const makeActor = ({ policy, cache, askForKeys, now = Date.now, ...given }: ActorOptions): Actor => ({
+export const makeActor = ({ policy, cache, now = Date.now, ...given }: ActorOptions): Actor => ({
   ...given,
   policy: { ...DEFAULT_POLICY, ...policy },
   cache,
-  askForKeys,
   now,
   memory: makeMemory(),
 })

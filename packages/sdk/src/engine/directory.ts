@@ -16,29 +16,36 @@ import { type Pins, readVerified } from './verified.ts'
 
 export type KeysByPrincipal = ReadonlyMap<string, readonly CheckedKey[]>
 
+/** As many as one request names. */
+const AT_ONCE = 40
+
 /** The active keys of each principal, verified. Refuses with `unknown_signer` a principal without any. */
-export function keysOfAll(
+export async function keysOfAll(
   actor: Actor,
   principals: readonly string[],
   options: CallerOptions = {},
 ): Promise<KeysByPrincipal> {
-  const { askForKeys } = actor
-  if (!askForKeys) throw new Error('this actor has no way to ask for the keys of others')
   const wanted = [...new Set(principals)]
-  return readVerified(
+  const found = new Map<string, readonly CheckedKey[]>()
+  for (let from = 0; from < wanted.length; from += AT_ONCE)
+    for (const entry of await keysOf(actor, wanted.slice(from, from + AT_ONCE), options)) found.set(...entry)
+  return found
+}
+
+const keysOf = (actor: Actor, principals: readonly string[], options: CallerOptions): Promise<KeysByPrincipal> =>
+  readVerified(
     actor,
     {
-      ask: (call) => askForKeys(wanted, call),
+      ask: (call) => actor.client.keys.directory({ query: { principals: principals.join() } }, call),
       check: async (answer, pins) => {
         const directory = await verifyDirectoryAnswer(actor, answer, pins)
         const kids = listOf(membersOf(answer, 'answer').kids, 'kids').map(String)
-        const result = await activeKeys(directory, kids, wanted)
+        const result = await activeKeys(directory, kids, principals)
         return { rounds: [{ directory, heads: [] }], result }
       },
     },
     options,
   )
-}
 
 async function verifyDirectoryAnswer(actor: Actor, answer: unknown, pins: Pins): Promise<VerifiedDirectory> {
   const { genesis, policies, records, capSets, transparency } = membersOf(answer, 'answer')

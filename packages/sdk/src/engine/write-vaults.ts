@@ -57,16 +57,18 @@ export async function createVault(
   return { ...first, vaultId }
 }
 
-/** Every active key of everybody on the list. An actor alone, without a directory to ask, has the key in hand. */
+/** Every active key of everybody on the list, the actor's own other devices included. */
 export async function recipientsOf(
   actor: Actor,
   acl: readonly AclEntry[],
   options: CallerOptions,
 ): Promise<readonly CheckedKey[]> {
-  const principals = acl.map(({ p }) => p)
-  const isAlone = principals.every((principal) => principal === actor.identity.key.principal)
-  if (isAlone && !actor.askForKeys) return [actor.identity.key]
-  return [...(await keysOfAll(actor, principals, options)).values()].flat()
+  const keys = await keysOfAll(
+    actor,
+    acl.map(({ p }) => p),
+    options,
+  )
+  return [...keys.values()].flat()
 }
 
 /** Gives a vault another name or classification. Of two renames at once the later one holds. */

@@ -1,8 +1,7 @@
 import { decodePem, type Identity, openKeys, orgTrustOf, type Principal, parseTrustAnchor } from '@strongroom/protocol'
 import type { Client } from '../client.ts'
-import { type Actor, type AskForKeys, makeActor } from '../engine/actor.ts'
+import { type Actor, makeActor } from '../engine/actor.ts'
 import { pinTrust } from '../engine/trust.ts'
-import type { KeyDirectory } from './key-directory.ts'
 import type { Config } from './options.ts'
 import { ConfigError } from './public-errors.ts'
 
@@ -104,19 +103,13 @@ async function openActor(config: Config, client: Client): Promise<Actor> {
 
 export function makeSession(): Session {
   let opening: Promise<Actor> | undefined
-  const directory: KeyDirectory = { size: 0, kids: new Map() }
-  const askForKeys =
-    (client: Client): AskForKeys =>
-    async (principals, call) =>
-      (await import('./key-directory.ts')).keysFromLog(directory, client)(principals, call)
   return {
     open: (config, client) => {
       opening ??= openActor(config, client).catch((error: unknown) => {
         opening = undefined
         throw error
       })
-      // The client of the call that opened it ends with that call.
-      return opening.then((actor) => ({ ...actor, askForKeys: askForKeys(client) }))
+      return opening
     },
     replace: (actor) => {
       opening = Promise.resolve(actor)

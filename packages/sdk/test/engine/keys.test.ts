@@ -1,7 +1,8 @@
 import { openKeys, orgTrustOf, textValue, valueText } from '@strongroom/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Client } from '../../src/client.ts'
 import { changeAccess, rotateVaultKey } from '../../src/engine/access.ts'
-import { type Actor, type AskForKeys, makeActor } from '../../src/engine/actor.ts'
+import { type Actor, makeActor } from '../../src/engine/actor.ts'
 import { keysOfAll } from '../../src/engine/directory.ts'
 import { readEnvironment } from '../../src/engine/environment.ts'
 import { listItems } from '../../src/engine/items.ts'
@@ -10,7 +11,6 @@ import { rotateRuntimeKey } from '../../src/engine/runtime-key.ts'
 import { readVault, vaultKeys } from '../../src/engine/vaults.ts'
 import { changeItems } from '../../src/engine/write-items.ts'
 import { createVault } from '../../src/engine/write-vaults.ts'
-import { keysFromLog } from './key-directory.ts'
 import { actorFor, type KeyName, keysOf, makeAgent, startServer, type TestAgent, type TestServer } from './server.ts'
 
 // Catches: a vault key wrapped for a key that nobody endorsed, a reader who leaves and still gets what is written later, a joining
@@ -18,22 +18,16 @@ import { actorFor, type KeyName, keysOf, makeAgent, startServer, type TestAgent,
 
 let server: TestServer
 let alice: Actor
-/** What the server would say the keys of everybody are. */
-const kids = new Map<string, string[]>()
 const own = () => `user:${server.founder.userId}`
 beforeAll(async () => {
   server = await startServer()
-  kids.set(own(), [server.founder.identity.kid])
-  alice = await actorFor(server, { ...server.founder, askForKeys: directory() })
+  alice = await actorFor(server, server.founder)
 })
 afterAll(() => server.close())
-
-const directory = (): AskForKeys => keysFromLog(server.founder.client, (principal) => kids.get(principal) ?? [])
 
 async function agent(key: KeyName): Promise<TestAgent & { readonly actor: Actor; readonly principal: string }> {
   const made = await makeAgent(server, key)
   const principal = `agent:${made.agentId}`
-  kids.set(principal, [made.identity.kid])
   return { ...made, principal, actor: await actorFor(server, made) }
 }
 const read = async (actor: Actor, vaultId: string): Promise<Record<string, string>> =>
@@ -108,14 +102,15 @@ it('refuses to leave the own list by accident', async () => {
   await expect(readVault(alice, vaultId)).rejects.toMatchObject({ code: 'vault_not_found' })
 })
 
-type KeyAnswer = {
-  records: { payload: string }[]
-  transparency: { map: { name: string; state: object }[] }
+type KeyAnswer = Awaited<ReturnType<Client['keys']['directory']>>
+
+/** A server that says something else about the keys of others. */
+function inAnswer(change: (answer: KeyAnswer) => unknown): Client {
+  const { client } = server.founder
+  const directory: Client['keys']['directory'] = async (...asked) =>
+    change(await client.keys.directory(...asked)) as KeyAnswer
+  return { ...client, keys: { ...client.keys, directory } }
 }
-const inAnswer =
-  (change: (answer: KeyAnswer) => unknown): AskForKeys =>
-  async (principals, call) =>
-    change((await directory()(principals, call)) as KeyAnswer)
 
 function withKey(record: { payload: string }, kid: string, key: object): { payload: string } {
   const payload = JSON.parse(atob(record.payload)) as { kid: string; key: object }
@@ -126,12 +121,11 @@ it('wraps for no key that is not endorsed: nothing is sent, and the alarm is kep
   const worker = await agent('worker')
   const mallory = await openKeys(`agent:${worker.agentId}`, keysOf('mallory'))
   const { vaultId } = await createVault(alice, { name: 'tempting' })
-  const log = server.founder.client
-  const lies: readonly (readonly [string, AskForKeys])[] = [
+  const lies: readonly (readonly [string, Client])[] = [
     // A key of the server's own under the name of the agent: not in the log at all.
-    ['unknown_signer', keysFromLog(log, () => [mallory.kid])],
-    ['unknown_signer', keysFromLog(log, () => [])],
-    ['unknown_signer', keysFromLog(log, () => [server.founder.identity.kid])],
+    ['unknown_signer', inAnswer((answer) => ({ ...answer, kids: [mallory.kid] }))],
+    ['unknown_signer', inAnswer((answer) => ({ ...answer, kids: [] }))],
+    ['unknown_signer', inAnswer((answer) => ({ ...answer, kids: [server.founder.identity.kid] }))],
     [
       'unknown_signer',
       inAnswer((answer) => ({
@@ -151,10 +145,10 @@ it('wraps for no key that is not endorsed: nothing is sent, and the alarm is kep
     ],
     ['malformed', inAnswer((answer) => ({ ...answer, records: {} }))],
     ['malformed', inAnswer((answer) => ({ ...answer, kids: ['agent:x'] }))],
-    ['malformed', async () => null],
+    ['malformed', inAnswer(() => null)],
   ]
-  for (const [code, askForKeys] of lies) {
-    const actor = await actorFor(server, { ...server.founder, askForKeys })
+  for (const [code, client] of lies) {
+    const actor = await actorFor(server, { ...server.founder, client })
     const join = changeAccess(actor, vaultId, (list) => [...list, { p: worker.principal, role: 'read' }])
     await expect(join).rejects.toMatchObject({ name: 'ProtocolError', code })
     expect(orgTrustOf(await actor.trust.read(), actor.org).alarms).toMatchObject([{ code }])
@@ -230,7 +224,6 @@ it('rotates the key of an agent with everything it holds, and the old one is ove
     onProgress: (done, total) => progress.push([done, total]),
   })
   // The server may name former keys as well: they are of no use any more.
-  kids.set(worker.principal, [worker.identity.kid, next.kid])
   const found = await keysOfAll(alice, [worker.principal])
   expect(found.get(worker.principal)?.map(({ kid }) => kid)).toEqual([next.kid])
   expect([rotated.rewrapped, progress]).toEqual([
@@ -262,12 +255,4 @@ it('makes the batch again where a vault is shared meanwhile', async () => {
     },
   })
   expect([tries, rotated.rewrapped]).toEqual([2, 2])
-})
-
-it('needs a directory to share with anybody else', async () => {
-  const { client, identity, orgId } = server.founder
-  const lonely = makeActor({ client, identity, org: orgId, trust: alice.trust })
-  const access = [{ p: 'agent:agt_somebody', role: 'read' as const }]
-  await expect(createVault(lonely, { name: 'x', access })).rejects.toThrow('no way to ask')
-  expect((await createVault(lonely, { name: 'alone' })).receipt.headVersion).toBe(1)
 })
