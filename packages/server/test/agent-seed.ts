@@ -1,7 +1,6 @@
-import { type Client, createClient } from '@strongroom/sdk'
 import { inOrg } from '../src/context.ts'
-import { makeAccessToken } from '../src/secrets/credentials.ts'
 import type { Harness } from './harness.ts'
+import { type SeededPerson, seedPerson } from './seed-person.ts'
 
 // What tests about agents need besides an organisation: a second tenant, security groups, and a person who is logged in.
 
@@ -52,51 +51,14 @@ export async function joinGroup({ deps }: Harness, { orgId }: Place, groupId: st
 }
 
 /** A person with an open session. */
-export async function seedSession(
-  { deps, url }: Harness,
-  { orgId, tenantId }: Place,
+export const seedSession = (
+  h: Harness,
+  place: Place,
   orgRoles: readonly string[],
   tenantRoles: readonly string[] = [],
-): Promise<{ client: Client; accessToken: string; sessionId: string; userId: string }> {
-  const userId = deps.newId('usr')
-  const sessionId = deps.newId('ses')
-  const { token, hash } = makeAccessToken()
-  const at = deps.now()
-  await inOrg(deps, orgId, async (db) => {
-    await db
-      .insertInto('org_user')
-      .values({
-        org_id: orgId,
-        user_id: userId,
-        email: `${userId}@example.test`,
-        name: userId,
-        status: 'active',
-        org_roles: [...orgRoles],
-        tenant_id: tenantId,
-        created_at: at,
-      })
-      .execute()
-    for (const role of tenantRoles)
-      await db
-        .insertInto('tenant_role')
-        .values({ org_id: orgId, tenant_id: tenantId, role, user_id: userId, agent_id: null, group_id: null })
-        .execute()
-    await db
-      .insertInto('session')
-      .values({
-        org_id: orgId,
-        session_id: sessionId,
-        token_hash: hash,
-        user_id: userId,
-        device_installation_id: null,
-        created_at: at,
-        last_used_at: at,
-        expires_at: new Date(at.getTime() + 12 * 3_600_000),
-        revoked_at: null,
-      })
-      .execute()
-  })
-  return { client: createClient({ baseUrl: url, accessToken: token }), accessToken: token, sessionId, userId }
+): Promise<SeededPerson> => {
+  const { tenantId } = place
+  return seedPerson(h, place, { orgRoles, tenantRoles: tenantRoles.map((role) => ({ tenantId, role })) })
 }
 
 export const endSession = ({ deps }: Harness, { orgId }: Place, sessionId: string): Promise<unknown> =>

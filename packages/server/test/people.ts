@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Input, OrgRole, Route, TenantRole } from '@strongroom/contract'
 import { decodePem, type PrivateKeyMaterial } from '@strongroom/protocol'
-import { ApiError, type Client, createClient, type FirstPerson, setUp } from '@strongroom/sdk'
+import { ApiError, type FirstPerson, setUp } from '@strongroom/sdk'
 import { inOrg } from '../src/context.ts'
 import { provideSetupToken } from '../src/modules/setup/token.ts'
-import { makeAccessToken } from '../src/secrets/credentials.ts'
 import type { Harness } from './harness.ts'
+import { type Roles, type SeededPerson, seedPerson } from './seed-person.ts'
 
 // People for tests: the first one through the real flow, others put straight into the database where only their roles matter.
 
@@ -34,70 +34,18 @@ export async function setupToken(h: Harness): Promise<string> {
 export const foundOrg = async (h: Harness): Promise<FirstPerson> =>
   setUp({ baseUrl: h.url, setupToken: await setupToken(h), ...FOUNDER, keys: keysOf('alice') })
 
-export interface SeededUser {
-  readonly userId: string
-  readonly accessToken: string
-  readonly client: Client
-}
+export type SeededUser = SeededPerson
 
-export interface Seed {
+export interface Seed extends Roles {
   readonly orgRoles?: readonly OrgRole[]
   readonly tenantRoles?: readonly { readonly tenantId: string; readonly role: TenantRole }[]
-  readonly name?: string
 }
 
-/** An active person with a session and without a passphrase. */
-export async function seedUser(
-  { deps, url }: Harness,
-  { orgId, tenantId }: { orgId: string; tenantId: string },
-  { orgRoles = [], tenantRoles = [], name = 'somebody' }: Seed = {},
-): Promise<SeededUser> {
-  const userId = deps.newId('usr')
-  const { token, hash } = makeAccessToken()
-  const at = deps.now()
-  await inOrg(deps, orgId, async (db) => {
-    await db
-      .insertInto('org_user')
-      .values({
-        org_id: orgId,
-        user_id: userId,
-        email: `${userId}@example.com`,
-        name,
-        status: 'active',
-        org_roles: [...orgRoles],
-        tenant_id: tenantId,
-        created_at: at,
-      })
-      .execute()
-    for (const entry of tenantRoles)
-      await db
-        .insertInto('tenant_role')
-        .values({
-          org_id: orgId,
-          tenant_id: entry.tenantId,
-          role: entry.role,
-          user_id: userId,
-          agent_id: null,
-          group_id: null,
-        })
-        .execute()
-    await db
-      .insertInto('session')
-      .values({
-        org_id: orgId,
-        session_id: deps.newId('ses'),
-        token_hash: hash,
-        user_id: userId,
-        device_installation_id: null,
-        created_at: at,
-        last_used_at: at,
-        expires_at: new Date(at.getTime() + 3_600_000),
-        revoked_at: null,
-      })
-      .execute()
-  })
-  return { userId, accessToken: token, client: createClient({ baseUrl: url, accessToken: token }) }
-}
+export const seedUser = (
+  h: Harness,
+  place: { orgId: string; tenantId: string },
+  seed: Seed = {},
+): Promise<SeededUser> => seedPerson(h, place, { name: 'somebody', ...seed })
 
 /** The refusal of a call; fails if it was not refused. */
 export async function refusal(

@@ -2,8 +2,9 @@ import { type Client, createClient } from '@strongroom/sdk'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { inOrg } from '../src/context.ts'
-import { makeAccessToken, makeApiKey } from '../src/secrets/credentials.ts'
+import { makeApiKey } from '../src/secrets/credentials.ts'
 import type { Harness } from './harness.ts'
+import { type SeededPerson, seedPerson } from './seed-person.ts'
 
 // People and operators, put straight into the database, and the superuser who can change what nobody else can.
 
@@ -12,58 +13,16 @@ interface Place {
   readonly tenantId: string
 }
 
-export interface TestUser {
-  readonly userId: string
-  readonly token: string
-  readonly client: Client
-}
+export type TestUser = SeededPerson
 
-const TWELVE_HOURS_MS = 43_200_000
-
-/** A person with these roles, logged in. */
-export async function seedUser(
-  { deps, url }: Harness,
-  { orgId, tenantId }: Place,
+/** A person with these roles in their own tenant, logged in. */
+export const seedUser = (
+  h: Harness,
+  place: Place,
   { orgRoles = [], tenantRoles = [] }: { orgRoles?: readonly string[]; tenantRoles?: readonly string[] } = {},
-): Promise<TestUser> {
-  const userId = deps.newId('usr')
-  const { token, hash } = makeAccessToken()
-  const at = deps.now()
-  await inOrg(deps, orgId, async (db) => {
-    await db
-      .insertInto('org_user')
-      .values({
-        org_id: orgId,
-        user_id: userId,
-        email: `${userId}@example.org`,
-        name: `user ${userId}`,
-        status: 'active',
-        org_roles: [...orgRoles],
-        tenant_id: tenantId,
-        created_at: at,
-      })
-      .execute()
-    await db
-      .insertInto('session')
-      .values({
-        org_id: orgId,
-        session_id: deps.newId('ses'),
-        token_hash: hash,
-        user_id: userId,
-        device_installation_id: null,
-        created_at: at,
-        last_used_at: at,
-        expires_at: new Date(at.getTime() + TWELVE_HOURS_MS),
-        revoked_at: null,
-      })
-      .execute()
-    for (const role of tenantRoles)
-      await db
-        .insertInto('tenant_role')
-        .values({ org_id: orgId, tenant_id: tenantId, role, user_id: userId, agent_id: null, group_id: null })
-        .execute()
-  })
-  return { userId, token, client: createClient({ baseUrl: url, accessToken: token }) }
+): Promise<TestUser> => {
+  const { tenantId } = place
+  return seedPerson(h, place, { orgRoles, tenantRoles: tenantRoles.map((role) => ({ tenantId, role })) })
 }
 
 /** A key made by the operator on the host. */

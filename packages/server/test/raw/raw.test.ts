@@ -49,7 +49,7 @@ beforeAll(async () => {
   const values: Record<string, string> = {
     KEY: manager.apiKey,
     KEY_LOWER: manager.apiKey.toLowerCase(),
-    TOKEN: owner.token,
+    TOKEN: owner.accessToken,
     AGENT: manager.agentId,
   }
   fill = (text) =>

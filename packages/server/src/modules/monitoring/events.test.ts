@@ -234,7 +234,7 @@ describe('system and session stats', () => {
     })
     expect(Object.values(after.byAge).reduce((a, b) => a + b, 0)).toBe(after.active)
     // The operator's look at all organisations leaves nothing open behind it.
-    const stranger = createClient({ baseUrl: h.url, accessToken: mine.token })
+    const stranger = createClient({ baseUrl: h.url, accessToken: mine.accessToken })
     expect((await stranger.identity.me()).org.orgId).toBe(acme.orgId)
   })
 })
