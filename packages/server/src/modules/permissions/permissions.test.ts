@@ -15,7 +15,7 @@ import {
   writeItems,
 } from '../../../test/vault-writer.ts'
 
-// Catches: a list replaced by a writer who is no admin (needs: 'admin' left out), an own entry lost in passing (ensureStays left
+// Catches: a list replaced by a writer who is no admin ('admin' left out in both places that ask for it), an own entry lost in passing (ensureStays left
 // out), an older list over a newer one (If-Match unread), an item shown to more people than its vault (ensureNarrower left out).
 
 let h: Harness

@@ -132,6 +132,9 @@ it('refuses a commit of a reader, of somebody else’s signature, of another vau
   const vaultId = await makeVault(alice, { with: [{ identity: reader.identity, role: 'read' }] })
   const elsewhere = await makeVault(alice)
   const { commit } = await itemsCommit(alice, vaultId, [edit('itm_r', { A: '1' })])
+  const writer = await agentWriter(h, alice, 'worker')
+  const shared = await makeVault(alice, { with: [{ identity: writer.identity, role: 'write' }] })
+  const { commit: hers } = await itemsCommit(alice, shared, [edit('itm_s', { A: '1' })])
   const own = await metaCommit(reader, vaultId, { name: 'mine now' })
   const before = await stored()
   const put = (who: Pick<TestAgent, 'client'>, id: string, body: typeof commit) =>
@@ -139,6 +142,7 @@ it('refuses a commit of a reader, of somebody else’s signature, of another vau
   expect(await codeOf(put(reader, vaultId, own))).toBe('vault_access_denied')
   expect(await codeOf(put(stranger, vaultId, commit))).toBe('vault_not_found')
   expect(await codeOf(put(alice, elsewhere, commit))).toBe('invalid_document')
+  expect(await codeOf(put(writer, shared, hers))).toBe('signer_not_authorised')
   const colleague = await seedUser(h, alice, { orgRoles: ['ORG_ADMIN'] })
   expect(await codeOf(put(colleague, vaultId, commit))).toBe('vault_not_found')
   const foreign = await vaultCommit(alice)
@@ -177,6 +181,25 @@ it('lets one of sixteen commits on one head win, with more writers than connecti
   expect(ended.filter((one) => one === 'ok')).toHaveLength(1)
   expect(new Set(ended)).toEqual(new Set(['ok', 'vault_head_conflict']))
   expect((await openVault(alice, vaultId)).content.items.size).toBe(1)
+})
+
+it('answers proofs and rows of one moment while somebody writes', async () => {
+  const vaultId = await makeVault(alice)
+  let isWriting = true
+  const write = async () => {
+    for (let i = 0; i < 12; i += 1) await writeItems(alice, vaultId, [edit(`itm_m${i}`, { [`M${i}`]: String(i) })])
+    isWriting = false
+  }
+  const readAlong = async () => {
+    let reads = 0
+    while (isWriting || reads === 0) {
+      await openVault(alice, vaultId)
+      reads += 1
+    }
+    return reads
+  }
+  const [, ...reads] = await Promise.all([write(), readAlong(), readAlong(), readAlong()])
+  expect(Math.min(...reads)).toBeGreaterThan(1)
 })
 
 it('refuses a name with control characters, and documents of unknown kinds, with a code', async () => {
