@@ -146,6 +146,7 @@ export {
 export { checkKdf, type KdfParameters, makeKdf } from './user/kdf-floor.ts'
 export {
   deriveUnlockKey,
+  exportPrivateBundle,
   openPrivateBundle,
   resealPrivateBundle,
   sealPrivateBundle,

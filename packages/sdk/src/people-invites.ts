@@ -62,6 +62,7 @@ export interface AcceptOptions extends Server {
 export interface Accepted extends Owner {
   readonly email: string
   readonly identity: Identity
+  readonly exportPem: Person['exportPem']
   readonly codes: Codes
   /** Of the organisation the link names. */
   readonly trustAnchor: string
@@ -78,13 +79,14 @@ export async function acceptInvite(options: AcceptOptions): Promise<Accepted> {
   const { answer, registration } = await registerPassphrase(options.passphrase, (registrationRequest) =>
     client.invites.register({ params, body: { registrationRequest } }),
   )
-  const { identity, codes, sealed } = await sealNewKeys(owner, registration, options.keys ?? (await makeKeys()))
+  const keys = options.keys ?? (await makeKeys())
+  const { identity, exportPem, codes, sealed } = await sealNewKeys(owner, registration, keys)
   const acceptance = await acceptDocument(link, document, identity, Date.now())
   await client.invites.accept({
     params,
     body: { attemptId: answer.attemptId, acceptance: acceptance, ...sealed },
   })
-  return { ...owner, email, identity, codes, trustAnchor }
+  return { ...owner, email, identity, exportPem, codes, trustAnchor }
 }
 
 /** Whether somebody is in the directory already, from what this client has verified before. */

@@ -3,6 +3,7 @@ import {
   type DeviceSecret,
   deriveRecoveryCodeKey,
   deriveUnlockKey,
+  exportPrivateBundle,
   formatDeviceSecret,
   formatRecoveryCode,
   type Identity,
@@ -10,7 +11,6 @@ import {
   makeKeys,
   makeRecoveryCode,
   openKeys,
-  openPrivateBundle,
   type PrivateKeyMaterial,
   parseDeviceSecret,
   parseRecoveryCode,
@@ -26,7 +26,7 @@ import {
   recoveryTokenOf,
   registerPassphrase,
 } from './passphrase.ts'
-import { type Codes, connect, ensureAnchor, onDevice, type Person, type Server } from './people.ts'
+import { type Codes, connect, ensureAnchor, onDevice, type Person, pemOf, type Server } from './people.ts'
 
 // What a person does with their own keys: another passphrase, another recovery code, other keys, and the way back with the code.
 
@@ -149,7 +149,9 @@ export async function rotateUserKey(
       recovery,
     },
   })
-  return { ...person, identity: next, bundleVersion: place.bundleVersion, recoveryCode: formatRecoveryCode(code) }
+  const exportPem = pemOf(person.userId, material)
+  const { bundleVersion } = place
+  return { ...person, identity: next, exportPem, bundleVersion, recoveryCode: formatRecoveryCode(code) }
 }
 
 export interface RecoverOptions extends Server {
@@ -190,12 +192,12 @@ export async function recover(options: RecoverOptions): Promise<Person & { reado
   if (options.trustAnchor !== undefined) ensureAnchor(trustAnchor, parseTrustAnchor(options.trustAnchor))
   const place = { org: orgId, orgUserId: userId, kid, bundleVersion: answer.recoveryVersion, phcParams: '' as const }
   const from = { key: deriveRecoveryCodeKey(code, place), place, text: answer.recoveryBundle }
-  const identity = await openPrivateBundle(from.key, place, from.text)
+  const { identity, material } = await exportPrivateBundle(from.key, place, from.text)
   const { codes, sealed } = await sealAnew(from, answer.bundleVersion + 1, registration)
   const { accessToken, expiresAt } = await client.userKeys.recoveryFinish({
     body: { attemptId, ...sealed, ...onDevice(options) },
   })
   const { kdf, bundleVersion } = sealed
   const person = { client: connect(options, { accessToken }), accessToken, expiresAt, orgId, userId, email, identity }
-  return { ...person, trustAnchor, kdf, bundleVersion, codes }
+  return { ...person, exportPem: pemOf(userId, material), trustAnchor, kdf, bundleVersion, codes }
 }

@@ -4,6 +4,8 @@ import {
   deriveRecoveryCodeKey,
   deriveUnlockKey,
   documentHash,
+  encodePem,
+  exportPrivateBundle,
   formatDeviceSecret,
   formatRecoveryCode,
   type Identity,
@@ -12,7 +14,6 @@ import {
   makeKeys,
   makeRecoveryCode,
   openKeys,
-  openPrivateBundle,
   orgGenesis,
   type PrivateKeyMaterial,
   ProtocolError,
@@ -23,6 +24,7 @@ import {
 } from '@strongroom/protocol'
 import { type Client, type ClientOptions, createClient } from './client.ts'
 import { provePassphrase, type Registration, randomText, recoveryTokenOf, registerPassphrase } from './passphrase.ts'
+import { Secret } from './strongroom/secret.ts'
 
 // How a person comes in: the first one of an organisation, and everybody at login. Keys are made here and leave only sealed.
 
@@ -62,6 +64,8 @@ export interface Person {
   readonly userId: string
   readonly email: string
   readonly identity: Identity
+  /** PEM with the private keys, for a device that keeps them: whoever has it is this person. */
+  exportPem(): Secret
   readonly trustAnchor: string
   /** Parameters of passphrase stretching, for the device to remember: weaker ones are refused later. */
   readonly kdf: string
@@ -82,12 +86,17 @@ export interface SealedForServer {
   readonly recovery: { readonly bundle: string; readonly token: string }
 }
 
+export const pemOf =
+  (userId: string, material: PrivateKeyMaterial): Person['exportPem'] =>
+  () =>
+    new Secret(encodePem(material), { ref: `private key of user:${userId}`, name: 'private key' })
+
 /** New keys of a new person, sealed twice: for passphrase and device secret, and for the recovery code. */
 export async function sealNewKeys(
   { orgId, userId }: Owner,
   { registrationRecord, exportKey, kdf }: Registration,
   material: PrivateKeyMaterial,
-): Promise<{ readonly identity: Identity; readonly codes: Codes; readonly sealed: SealedForServer }> {
+): Promise<Pick<Person, 'identity' | 'exportPem'> & { readonly codes: Codes; readonly sealed: SealedForServer }> {
   const identity = await openKeys(`user:${userId}`, material)
   const place = { org: orgId, orgUserId: userId, kid: identity.kid, bundleVersion: 1 }
   const deviceSecret: DeviceSecret = makeDeviceSecret()
@@ -100,6 +109,7 @@ export async function sealNewKeys(
   const bundle = await sealPrivateBundle(deriveRecoveryCodeKey(code, place), { ...place, phcParams: '' }, material)
   return {
     identity,
+    exportPem: pemOf(userId, material),
     codes: { deviceSecret: formatDeviceSecret(deviceSecret), recoveryCode: formatRecoveryCode(code) },
     sealed: {
       registrationRecord,
@@ -136,7 +146,11 @@ export async function setUp(options: SetUpOptions): Promise<FirstPerson> {
     client.setup.start({ body: { email, registrationRequest } }),
   )
   const { orgId, userId, attemptId, log } = start
-  const { identity, codes, sealed } = await sealNewKeys(start, registration, options.keys ?? (await makeKeys()))
+  const { identity, exportPem, codes, sealed } = await sealNewKeys(
+    start,
+    registration,
+    options.keys ?? (await makeKeys()),
+  )
   const { kid, key } = identity
   const members = {
     org: orgId,
@@ -161,6 +175,7 @@ export async function setUp(options: SetUpOptions): Promise<FirstPerson> {
     tenantId,
     email,
     identity,
+    exportPem,
     codes,
     trustAnchor,
     kdf,
@@ -210,7 +225,8 @@ export async function login(options: LoginOptions): Promise<Person> {
   const { accessToken, expiresAt, user, org, kid, bundleVersion, privateBundle, trustAnchor } = answer
   if (options.trustAnchor !== undefined) ensureAnchor(trustAnchor, parseTrustAnchor(options.trustAnchor))
   const place = { org: org.orgId, orgUserId: user.userId, kid, bundleVersion, phcParams: kdf.phc }
-  const identity = await openPrivateBundle(deriveUnlockKey({ exportKey, deviceSecret }, place), place, privateBundle)
+  const unlockKey = deriveUnlockKey({ exportKey, deviceSecret }, place)
+  const { identity, material } = await exportPrivateBundle(unlockKey, place, privateBundle)
   return {
     client: connect(options, { accessToken }),
     accessToken,
@@ -219,6 +235,7 @@ export async function login(options: LoginOptions): Promise<Person> {
     userId: user.userId,
     email: user.email,
     identity,
+    exportPem: pemOf(user.userId, material),
     trustAnchor,
     kdf: kdf.phc,
     bundleVersion,

@@ -155,6 +155,16 @@ export async function openPrivateBundle<P extends BundleKeyPurpose>(
   return openAs(place, await openMaterial(key, place, text))
 }
 
+/** With the private bytes beside them, for a device that keeps them in a keychain of its own. */
+export async function exportPrivateBundle<P extends BundleKeyPurpose>(
+  key: BundleKey<P>,
+  place: BundlePlace<P>,
+  text: string,
+): Promise<{ readonly identity: Identity; readonly material: PrivateKeyMaterial }> {
+  const material = await openMaterial(key, place, text)
+  return { identity: await openAs(place, material), material }
+}
+
 export interface SealedBundle<P extends BundleKeyPurpose> {
   readonly key: BundleKey<P>
   readonly place: BundlePlace<P>

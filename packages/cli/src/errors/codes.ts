@@ -1,0 +1,103 @@
+// What this program itself refuses with. A code never changes; `strongroom explain CODE` prints `about`.
+
+export interface CodeEntry {
+  readonly exitCode: number
+  readonly about: string
+}
+
+/** Exit codes are part of the interface; under `run` whatever fails before the child starts ends in 125. */
+export const EXIT = {
+  ok: 0,
+  unexpected: 1,
+  usage: 2,
+  signIn: 3,
+  denied: 4,
+  notFound: 5,
+  invalid: 6,
+  unavailable: 7,
+  money: 8,
+  unverified: 9,
+  approval: 10,
+  rateLimited: 11,
+  partly: 12,
+  failedPurchase: 13,
+  timeout: 124,
+  notStarted: 125,
+  notExecutable: 126,
+  commandNotFound: 127,
+  interrupted: 130,
+} as const
+
+export const CLI_CODES = {
+  usage: {
+    exitCode: EXIT.usage,
+    about: 'The command line was not understood: an unknown flag or verb, or a missing argument.',
+  },
+  unexpected: {
+    exitCode: EXIT.unexpected,
+    about: 'A mistake in this program. Nothing is known about what it had done; look before you repeat it.',
+  },
+  not_signed_in: {
+    exitCode: EXIT.signIn,
+    about:
+      'There is no credential: no profile on this machine, no STRONGROOM_BUNDLE in the environment, no systemd credential. A person runs `strongroom login` or `strongroom init`; a process gets the bundle of an agent.',
+  },
+  session_expired: {
+    exitCode: EXIT.signIn,
+    about:
+      'The session of this profile has ended, and there is nobody to ask for the passphrase. Run `strongroom login`, or give STRONGROOM_PASSPHRASE_FILE.',
+  },
+  keys_locked: {
+    exitCode: EXIT.signIn,
+    about:
+      'The keys of this machine are in a file that is sealed with your passphrase, and there is nobody to ask for it. Run a command in a terminal, or give STRONGROOM_PASSPHRASE_FILE.',
+  },
+  wrong_passphrase: { exitCode: EXIT.signIn, about: 'The passphrase does not open the keys. Nothing was changed.' },
+  profile_not_found: {
+    exitCode: EXIT.notFound,
+    about: 'There is no profile of this name. `strongroom config profiles` lists them.',
+  },
+  input_required: {
+    exitCode: EXIT.usage,
+    about:
+      'Something has to be asked, but this is no terminal or `--no-input` was given. The message names the flag that answers it.',
+  },
+  confirmation_required: {
+    exitCode: EXIT.usage,
+    about: 'The command changes something that does not come back. Give `--yes` where nobody can be asked.',
+  },
+  cancelled: { exitCode: EXIT.interrupted, about: 'You answered no, or ended the question. Nothing was changed.' },
+  plaintext_refused_for_agent: {
+    exitCode: EXIT.denied,
+    about:
+      'A coding agent drives this terminal, so values are not printed: they would stay in its transcript. It can use them with `strongroom run -- COMMAND`. This is a courtesy, not a boundary.',
+  },
+  timeout: { exitCode: EXIT.timeout, about: 'The time given with --timeout was over before the work was done.' },
+  interrupted: { exitCode: EXIT.interrupted, about: 'The command was interrupted.' },
+  file_unreadable: { exitCode: EXIT.invalid, about: 'A file could not be read.' },
+  file_unwritable: {
+    exitCode: EXIT.invalid,
+    about: 'A file could not be written. What was there before is unchanged.',
+  },
+  config_invalid: {
+    exitCode: EXIT.invalid,
+    about: 'A configuration file cannot be understood; the message names the line.',
+  },
+  env_name_refused: {
+    exitCode: EXIT.invalid,
+    about:
+      'A variable has a name that no process should get from a vault, such as PATH, LD_PRELOAD or NODE_OPTIONS, or one that is no name of a variable.',
+  },
+  env_conflict: {
+    exitCode: EXIT.invalid,
+    about: 'Two sources give one variable, or the process has it already. `--conflict` says which one wins.',
+  },
+  env_missing: { exitCode: EXIT.notFound, about: 'A variable that is required is in none of the sources.' },
+  command_missing: { exitCode: EXIT.usage, about: 'There is no command after `--`.' },
+  server_not_running: {
+    exitCode: EXIT.unavailable,
+    about: 'There is no server at this address. `strongroom up` starts one on this machine.',
+  },
+} as const satisfies Readonly<Record<string, CodeEntry>>
+
+export type CliCode = keyof typeof CLI_CODES

@@ -1,0 +1,109 @@
+import { CliError } from './cli-error.ts'
+import { EXIT } from './codes.ts'
+
+// Whatever was thrown → what a person or a program is shown, and the exit code. The SDK's errors are told by name, so that a
+// command that fails before it needed the SDK does not load it.
+
+export interface ShownError {
+  readonly code: string
+  readonly message: string
+  readonly hint?: string
+  readonly docs?: string
+  readonly requestId?: string
+  readonly evidence?: string
+  readonly details?: Readonly<Record<string, unknown>>
+  readonly exitCode: number
+}
+
+const EXIT_OF: Readonly<Record<string, number>> = {
+  ConfigError: EXIT.signIn,
+  AuthenticationError: EXIT.signIn,
+  PermissionDeniedError: EXIT.denied,
+  NoWrappedKeyError: EXIT.denied,
+  NotFoundError: EXIT.notFound,
+  AmbiguousReferenceError: EXIT.notFound,
+  ValidationError: EXIT.invalid,
+  ConflictError: EXIT.invalid,
+  SelfLockoutError: EXIT.invalid,
+  ConnectionError: EXIT.unavailable,
+  TimeoutError: EXIT.unavailable,
+  ServerError: EXIT.unavailable,
+  NotCachedError: EXIT.unavailable,
+  OutcomeUnknownError: EXIT.unavailable,
+  VerificationError: EXIT.unverified,
+  SignatureInvalidError: EXIT.unverified,
+  SignerUntrustedError: EXIT.unverified,
+  ProofInvalidError: EXIT.unverified,
+  RollbackError: EXIT.unverified,
+  IntegrityError: EXIT.unverified,
+  DecryptionError: EXIT.unverified,
+  ProtocolError: EXIT.unverified,
+  RateLimitError: EXIT.rateLimited,
+  AbortError: EXIT.interrupted,
+}
+
+const SDK_ERROR = Symbol.for('@strongroom/sdk/error')
+
+interface Known {
+  readonly name: string
+  readonly code: string
+  readonly message: string
+  readonly hint?: string
+  readonly docs?: string
+  readonly requestId?: string
+  readonly evidence?: string
+  readonly status?: number
+  readonly missing?: readonly string[]
+}
+
+const isKnown = (error: unknown): error is Known =>
+  typeof error === 'object' && error !== null && (SDK_ERROR in error || (error as Known).name === 'ProtocolError')
+
+/** Codes whose status says less than the code does. */
+const EXIT_OF_CODE: Readonly<Record<string, number>> = {
+  config_invalid: EXIT.invalid,
+  config_conflict: EXIT.invalid,
+  login_failed: EXIT.signIn,
+}
+
+function exitOf({ name, code, status }: Known): number {
+  if (status === 402) return EXIT.money
+  return EXIT_OF_CODE[code] ?? EXIT_OF[name] ?? EXIT.unexpected
+}
+
+const absolute = (docs: string | undefined, server: string | undefined): string | undefined =>
+  docs?.startsWith('/') ? (server === undefined ? undefined : `${server}${docs}`) : docs
+
+const REPORT = 'report it with: strongroom feedback'
+
+/** `server` makes the address of the documentation whole. */
+export function shownError(error: unknown, server?: string): ShownError {
+  if (error instanceof CliError) {
+    const { code, message, fix, exitCode, details } = error
+    const docs = absolute(`/docs/errors#${code}`, server)
+    return {
+      code,
+      message,
+      ...(fix !== undefined && { hint: fix }),
+      ...(docs && { docs }),
+      ...(details && { details }),
+      exitCode,
+    }
+  }
+  if (!isKnown(error)) {
+    // The message of an unknown error may hold anything; only its kind is said.
+    const kind = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : typeof error
+    return { code: 'unexpected', message: `this program failed: ${kind}`, hint: REPORT, exitCode: EXIT.unexpected }
+  }
+  const { code, message, hint, requestId, evidence } = error
+  const docs = absolute(error.docs ?? `/docs/errors#${code}`, server)
+  return {
+    code,
+    message,
+    ...(hint !== undefined && { hint }),
+    ...(docs && { docs }),
+    ...(requestId && { requestId }),
+    ...(evidence && { evidence }),
+    exitCode: exitOf(error),
+  }
+}

@@ -1,0 +1,42 @@
+import { randomUUID } from 'node:crypto'
+import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { CliError } from '../errors/cli-error.ts'
+
+const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
+
+/** The text of a file, or nothing where there is none. */
+export async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    if (isAbsent(cause)) return undefined
+    throw new CliError('file_unreadable', `${path} cannot be read`, {
+      fix: `check its owner and mode: ls -l ${path}`,
+      cause,
+    })
+  }
+}
+
+/** Whole or not at all, readable by nobody else, on disk before this returns. */
+export async function writePrivate(path: string, text: string | Uint8Array, mode = 0o600): Promise<void> {
+  const draft = `${path}.${randomUUID().slice(0, 8)}.tmp`
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    const file = await open(draft, 'wx', mode)
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await chmod(draft, mode)
+    await rename(draft, path)
+  } catch (cause) {
+    await rm(draft, { force: true }).catch(() => undefined)
+    throw new CliError('file_unwritable', `${path} cannot be written`, {
+      fix: `check that the folder is yours: ls -ld ${dirname(path)}`,
+      cause,
+    })
+  }
+}

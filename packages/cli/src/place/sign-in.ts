@@ -1,0 +1,64 @@
+import type { Cli } from '../cli.ts'
+import { CliError } from '../errors/cli-error.ts'
+import { type Profile, readConfigFile, writeConfigFile } from './config-file.ts'
+import type { PersonSecrets } from './credentials.ts'
+import { passphraseFor } from './key-store.ts'
+
+// A person's session on this machine: what is kept of it, and how it is renewed when it has ended.
+
+interface SignedIn {
+  readonly accessToken: string
+  readonly expiresAt: string
+  readonly kdf: string
+  exportPem(): { reveal(): string }
+}
+
+/** Secrets into the key store, everything else into the configuration; the first profile becomes the default. */
+export async function keepPerson(
+  cli: Cli,
+  name: string,
+  profile: Profile,
+  person: SignedIn,
+  deviceSecret: string,
+): Promise<PersonSecrets> {
+  const { accessToken, expiresAt, kdf } = person
+  const secrets: PersonSecrets = { deviceSecret, accessToken, expiresAt, privateKey: person.exportPem().reveal() }
+  await (await cli.keyStore()).put(name, JSON.stringify(secrets))
+  await keepProfile(cli, name, { ...profile, kdf })
+  return secrets
+}
+
+export async function keepProfile(cli: Cli, name: string, profile: Profile, isDefault = false): Promise<void> {
+  const { config } = cli.paths
+  const before = await readConfigFile(config)
+  await writeConfigFile(config, {
+    ...before,
+    default: isDefault ? name : (before.default ?? name),
+    profiles: { ...before.profiles, [name]: profile },
+  })
+}
+
+/** The session is over: the passphrase opens a new one, with the device secret this machine keeps. */
+export async function signInAgain(cli: Cli, name: string, profile: Profile): Promise<PersonSecrets> {
+  const kept = await (await cli.keyStore()).get(name)
+  const { email } = profile
+  if (kept === undefined || email === undefined)
+    throw new CliError('not_signed_in', `the keys of profile ${name} are not on this machine`, {
+      fix: `strongroom login --profile ${name}`,
+    })
+  const { deviceSecret } = JSON.parse(kept) as PersonSecrets
+  if (!cli.isInteractive && !cli.io.env.STRONGROOM_PASSPHRASE_FILE)
+    throw new CliError('session_expired', `the session of ${email} has ended`, { fix: 'strongroom login' })
+  const passphrase = await passphraseFor(cli.keyPlace, `Passphrase of ${email}`)
+  const { login } = await import('@strongroom/sdk')
+  const person = await login({
+    baseUrl: profile.server,
+    email,
+    passphrase,
+    deviceSecret,
+    trustAnchor: profile.trust_anchor,
+    lastKdf: profile.kdf,
+    deviceInstallationId: profile.device_id,
+  })
+  return keepPerson(cli, name, profile, person, deviceSecret)
+}

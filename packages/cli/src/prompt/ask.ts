@@ -1,0 +1,84 @@
+import { CliError } from '../errors/cli-error.ts'
+import type { Speaker } from '../output/speaker.ts'
+
+// Questions to a person, on standard error: standard output is for data. Where there is nobody, the refusal names the flag.
+
+export interface Choice<T extends string> {
+  readonly value: T
+  readonly label: string
+  readonly hint?: string
+}
+
+export interface Ask {
+  /** `flag` is what answers the question where nobody can be asked. */
+  text(
+    question: string,
+    flag: string,
+    options?: { readonly initial?: string; check?(text: string): string | undefined },
+  ): Promise<string>
+  secret(question: string, flag: string, options?: { check?(text: string): string | undefined }): Promise<string>
+  one<T extends string>(question: string, flag: string, choices: readonly Choice<T>[]): Promise<T>
+  many<T extends string>(question: string, flag: string, choices: readonly Choice<T>[]): Promise<readonly T[]>
+  yes(question: string, initial?: boolean): Promise<boolean>
+}
+
+const nobody = (question: string, flag: string): CliError =>
+  new CliError('input_required', `${question} is not given, and nobody can be asked`, {
+    fix: flag.startsWith('STRONGROOM_') ? `set ${flag}` : `give ${flag}`,
+  })
+
+const ended = (): CliError => new CliError('cancelled', 'nothing was changed')
+
+export function makeAsk({ isInteractive }: Speaker): Ask {
+  const prompts = async (question: string, flag: string) => {
+    if (!isInteractive) throw nobody(question, flag)
+    return import('@clack/prompts')
+  }
+  const check =
+    (rule: ((text: string) => string | undefined) | undefined) =>
+    (text: string | undefined): string | undefined =>
+      text === undefined || text === '' ? 'this cannot be empty' : rule?.(text)
+  const output = process.stderr
+  return {
+    text: async (message, flag, { initial, check: rule } = {}) => {
+      const { text, isCancel } = await prompts(message, flag)
+      const answer = await text({
+        message,
+        output,
+        validate: check(rule),
+        ...(initial !== undefined && { initialValue: initial }),
+      })
+      if (isCancel(answer)) throw ended()
+      return answer.trim()
+    },
+    secret: async (message, flag, { check: rule } = {}) => {
+      const { password, isCancel } = await prompts(message, flag)
+      const answer = await password({ message, output, validate: check(rule), mask: '•' })
+      if (isCancel(answer)) throw ended()
+      return answer
+    },
+    one: async (message, flag, choices) => {
+      const { select, isCancel } = await prompts(message, flag)
+      const answer = await select<string>({ message, output, options: choices.map((choice) => ({ ...choice })) })
+      if (isCancel(answer)) throw ended()
+      return answer as (typeof choices)[number]['value']
+    },
+    many: async (message, flag, choices) => {
+      const { multiselect, isCancel } = await prompts(message, flag)
+      const answer = await multiselect<string>({
+        message,
+        output,
+        required: false,
+        options: choices.map((choice) => ({ ...choice })),
+      })
+      if (isCancel(answer)) throw ended()
+      return answer as (typeof choices)[number]['value'][]
+    },
+    yes: async (message, initial = true) => {
+      const { confirm, isCancel } = await prompts(message, '--yes')
+      const answer = await confirm({ message, output, initialValue: initial })
+      if (isCancel(answer)) throw ended()
+      return answer
+    },
+  }
+}

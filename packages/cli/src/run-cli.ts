@@ -1,0 +1,133 @@
+import { makeCli, serverOf } from './cli.ts'
+import { CliError } from './errors/cli-error.ts'
+import { EXIT } from './errors/codes.ts'
+import { shownError } from './errors/shown.ts'
+import { type Command, isGroup, type Noun } from './model/command.ts'
+import type { GlobalFlags } from './model/globals.ts'
+import { nearest } from './model/nearest.ts'
+import { findPath, globalsOf, parseInput } from './model/parse.ts'
+import { TREE } from './model/tree.ts'
+import { type Speaker, speakerFor } from './output/speaker.ts'
+import type { Io } from './place/io.ts'
+import { makeAsk } from './prompt/ask.ts'
+
+// argv → one command → what it prints → the exit code.
+
+interface Found {
+  /** As it is typed: `vault list`. */
+  readonly path: string
+  readonly noun: Noun
+  readonly command: Command | undefined
+  readonly argv: readonly string[]
+}
+
+const without = (argv: readonly string[], at: readonly number[]): string[] => argv.filter((_, i) => !at.includes(i))
+
+function unknown(word: string, known: readonly string[], where: string): CliError {
+  const near = nearest(word, known)
+  return new CliError('usage', `there is no strongroom ${where}${word}`, {
+    fix: near ? `did you mean: strongroom ${where}${near}` : `strongroom ${where}--help`,
+  })
+}
+
+async function findCommand(argv: readonly string[]): Promise<Found | undefined> {
+  const { path, at } = findPath(argv)
+  const [first, second] = path
+  if (first === undefined) return undefined
+  const entry = Object.hasOwn(TREE, first) ? TREE[first] : undefined
+  if (!entry) throw unknown(first, Object.keys(TREE), '')
+  const noun = await entry.load()
+  if (!isGroup(noun)) return { path: first, noun, command: noun, argv: without(argv, at.slice(0, 1)) }
+  if (second === undefined) return { path: first, noun, command: undefined, argv: without(argv, at.slice(0, 1)) }
+  const command = Object.hasOwn(noun.verbs, second) ? noun.verbs[second] : undefined
+  if (!command) throw unknown(second, Object.keys(noun.verbs), `${first} `)
+  return { path: `${first} ${second}`, noun, command, argv: without(argv, at) }
+}
+
+async function printHelp({ io, speaker }: Place, found: Found | undefined): Promise<number> {
+  const { commandHelp, groupHelp, rootHelp } = await import('./model/help.ts')
+  const { style } = speaker
+  if (!found) io.stdout.write(`${rootHelp(style)}\n`)
+  else if (found.command) io.stdout.write(`${commandHelp(found.path, found.command, style)}\n`)
+  else if (isGroup(found.noun)) io.stdout.write(`${groupHelp(found.path, found.noun, style)}\n`)
+  return EXIT.ok
+}
+
+interface Place {
+  readonly io: Io
+  readonly globals: GlobalFlags
+  readonly speaker: Speaker
+}
+
+/** Ctrl-C once ends the work, and --timeout does; what was begun is told to stop through the signal. */
+function signalFor({ timeout }: GlobalFlags): { readonly signal: AbortSignal; readonly controller: AbortController } {
+  const controller = new AbortController()
+  if (timeout !== undefined)
+    setTimeout(() => controller.abort(new CliError('timeout', 'the time was over')), timeout).unref()
+  return { signal: controller.signal, controller }
+}
+
+async function runCommand(
+  place: Place,
+  { command, path }: Found & { command: Command },
+  found: Found,
+): Promise<number> {
+  const { io } = place
+  const { input, globals } = parseInput(found.argv, command, path)
+  const speaker = speakerFor(io, globals)
+  if (globals.help) return printHelp({ ...place, speaker }, found)
+  if (globals.schema) return printSchema(io, command)
+  const { signal, controller } = signalFor(globals)
+  // A command that hands its terminal to a child takes the signals itself.
+  const onInterrupt = (): void => controller.abort(new CliError('interrupted', 'interrupted'))
+  if (!command.takesCommand) process.once('SIGINT', onInterrupt)
+  const cli = makeCli({ io, globals, speaker, signal, ask: makeAsk(speaker) })
+  try {
+    const result = await command.run(cli, input)
+    if (result) speaker.result(result)
+    return result?.exitCode ?? EXIT.ok
+  } catch (error) {
+    // What the SDK says of an abort is less than why it was aborted.
+    const reason: unknown = signal.aborted ? signal.reason : error
+    const shown = shownError(reason instanceof CliError ? reason : error, await addressOf(cli))
+    speaker.error(shown)
+    return command.takesCommand ? EXIT.notStarted : shown.exitCode
+  } finally {
+    process.off('SIGINT', onInterrupt)
+  }
+}
+
+const addressOf = async (cli: ReturnType<typeof makeCli>): Promise<string | undefined> => {
+  const given = serverOf(cli)
+  if (given !== undefined) return given.replace(/\/+$/, '')
+  return cli.credential().then(
+    ({ profile }) => profile?.server,
+    () => undefined,
+  )
+}
+
+async function printSchema({ stdout }: Io, { output }: Command): Promise<number> {
+  if (!output) throw new CliError('usage', 'this command prints no JSON of its own')
+  stdout.write(`${JSON.stringify(await output(), null, 2)}\n`)
+  return EXIT.ok
+}
+
+/** Runs one command line; whatever happens, there is an exit code and at most one error. */
+export async function runCli(io: Io): Promise<number> {
+  const globals = globalsOf(io.argv)
+  const speaker = speakerFor(io, globals)
+  const place = { io, globals, speaker }
+  try {
+    const found = await findCommand(io.argv)
+    if (!found?.command) {
+      const isAsked = found === undefined || globals.help
+      await printHelp(place, found)
+      return isAsked ? EXIT.ok : EXIT.usage
+    }
+    return await runCommand(place, { ...found, command: found.command }, found)
+  } catch (error) {
+    const shown = shownError(error)
+    speaker.error(shown)
+    return shown.exitCode
+  }
+}

@@ -1,0 +1,25 @@
+import { Type } from 'typebox'
+
+// The shapes of what `whoami`, `version` and other commands about this machine print as `data`.
+
+export const versionShape = Type.Object({
+  strongroom: Type.String(),
+  node: Type.String(),
+  platform: Type.String(),
+})
+
+export const whoamiShape = Type.Object({
+  kind: Type.String(),
+  id: Type.String(),
+  name: Type.String(),
+  org: Type.String(),
+  tenant: Type.Optional(Type.String()),
+  authMethod: Type.String(),
+  permissions: Type.Array(Type.String()),
+  orgRoles: Type.Array(Type.String()),
+  tenantRoles: Type.Array(Type.Object({ tenantId: Type.String(), role: Type.String() })),
+  warnings: Type.Array(Type.String()),
+  server: Type.String(),
+  source: Type.String(),
+  profile: Type.Optional(Type.String()),
+})
