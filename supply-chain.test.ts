@@ -23,6 +23,14 @@ const PRODUCTION: Record<string, Record<string, string>> = {
   protocol: { '@noble/curves': '2.4.0', '@noble/hashes': '2.4.0', '@noble/post-quantum': '0.7.1' },
   contract: { typebox: '1.4.3' },
   sdk: { '@serenity-kit/opaque': '1.1.0' },
+  cli: {
+    '@clack/prompts': '1.8.1',
+    '@lydell/node-pty': '1.1.0',
+    '@napi-rs/keyring': '2.1.2',
+    fflate: '0.8.3',
+    'smol-toml': '1.9.1',
+    typebox: '1.4.3',
+  },
   server: {
     '@serenity-kit/opaque': '1.1.0',
     fastify: '5.12.8',
@@ -34,8 +42,22 @@ const PRODUCTION: Record<string, Record<string, string>> = {
   },
 }
 
+const natives = (name: string, version: string, platforms: string): Record<string, readonly string[]> =>
+  Object.fromEntries(platforms.split(' ').map((platform) => [`${name}-${platform}`, [version]]))
+
 // What those bring along, with every version of it.
 const TRANSITIVE: Record<string, readonly string[]> = {
+  ...natives('@lydell/node-pty', '1.1.0', 'darwin-arm64 darwin-x64 linux-arm64 linux-x64 win32-arm64 win32-x64'),
+  ...natives(
+    '@napi-rs/keyring',
+    '2.1.2',
+    'darwin-arm64 darwin-x64 freebsd-x64 linux-arm-gnueabihf linux-arm64-gnu linux-arm64-musl linux-riscv64-gnu linux-x64-gnu linux-x64-musl win32-arm64-msvc win32-ia32-msvc win32-x64-msvc',
+  ),
+  '@clack/core': ['1.5.1'],
+  'fast-string-truncated-width': ['3.0.3'],
+  'fast-string-width': ['3.0.2'],
+  'fast-wrap-ansi': ['0.2.2'],
+  sisteransi: ['1.0.5'],
   '@fastify/ajv-compiler': ['4.0.7'],
   '@fastify/deepmerge': ['3.2.4'],
   '@fastify/error': ['4.2.1'],
