@@ -57,6 +57,17 @@ export const CLI_CODES = {
     exitCode: EXIT.notFound,
     about: 'There is no profile of this name. `strongroom config profiles` lists them.',
   },
+  ambiguous_name: {
+    exitCode: EXIT.notFound,
+    about: 'Several things have this name. The refusal lists their ids; use one of them.',
+  },
+  principal_not_found: {
+    exitCode: EXIT.notFound,
+    about: 'No person and no agent you can see has this name, email or id.',
+  },
+  field_not_found: { exitCode: EXIT.notFound, about: 'The item has no field of this name.' },
+  vault_not_found: { exitCode: EXIT.notFound, about: 'There is no vault of this name that you can see.' },
+  input_too_large: { exitCode: EXIT.invalid, about: 'What was piped in is larger than this command takes.' },
   input_required: {
     exitCode: EXIT.usage,
     about:
@@ -98,6 +109,61 @@ export const CLI_CODES = {
     exitCode: EXIT.unavailable,
     about: 'There is no server at this address. `strongroom up` starts one on this machine.',
   },
+  server_not_installed: {
+    exitCode: EXIT.unavailable,
+    about: 'The server is a package of its own, and it is not installed beside this program.',
+  },
+  server_refused: {
+    exitCode: EXIT.unavailable,
+    about: 'The server could not start and said why: the message and the fix are its own.',
+  },
+  server_died: {
+    exitCode: EXIT.unavailable,
+    about: 'The server ended although nobody stopped it. Its last lines are shown; the data is kept.',
+  },
+  node_too_old: {
+    exitCode: EXIT.unavailable,
+    about:
+      'The server needs Node 24 and this program runs on an older one. A pinned Node is brought from the registry once, which failed here.',
+  },
+  port_taken: {
+    exitCode: EXIT.invalid,
+    about: 'Another program listens on this port, and it is no Strongroom server. Choose another one with --port.',
+  },
+  reset_refused: {
+    exitCode: EXIT.invalid,
+    about: 'The directory holds no data of a server, or a server runs on it. Nothing was deleted.',
+  },
+  already_set_up: {
+    exitCode: EXIT.invalid,
+    about:
+      'The server has its organisation already. Sign in with `strongroom login`, or join with an invite: `strongroom init --invite FILE`.',
+  },
+  weak_passphrase: {
+    exitCode: EXIT.invalid,
+    about:
+      'The passphrase is too easy to guess. Take at least 12 characters that are not your name, your email or one repeated pattern; four random words are good.',
+  },
+  no_wrapped_key: {
+    exitCode: EXIT.denied,
+    about:
+      'You are on the access list of the vault, but its key was not wrapped for the key you use now, for instance because that one is new. An administrator of the vault shares it again.',
+  },
+  agent_not_found: { exitCode: EXIT.notFound, about: 'There is no agent of this name or id that you can see.' },
+  bundle_not_here: {
+    exitCode: EXIT.notFound,
+    about:
+      'The bundle of an agent is on the machine where the agent was made, and nowhere else. Print it there, or make new keys.',
+  },
+  code_not_found: {
+    exitCode: EXIT.notFound,
+    about: 'There is no such code. The refusal names those that look like it.',
+  },
+  version_conflict: {
+    exitCode: EXIT.invalid,
+    about: 'The field has another version than --if-version says: somebody changed it. Nothing was written.',
+  },
+  unhealthy: { exitCode: EXIT.partly, about: 'A check of `strongroom doctor` failed. Each one says how to fix it.' },
 } as const satisfies Readonly<Record<string, CodeEntry>>
 
 export type CliCode = keyof typeof CLI_CODES

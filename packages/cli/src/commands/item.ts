@@ -1,0 +1,197 @@
+import type { Item } from '@strongroom/sdk'
+import { type Cli, confirm } from '../cli.ts'
+import { CliError } from '../errors/cli-error.ts'
+import { arg, command, flag, type Group, type Result } from '../model/command.ts'
+import { facts, table } from '../output/table.ts'
+
+const shapes = () => import('../schemas/item.ts')
+const itemShape = async () => (await shapes()).itemShape
+const ITEM = arg.one('an item, as vault/item', { completes: 'item' })
+
+interface Place {
+  readonly vault: string
+  readonly item: string
+}
+
+/** `vault/item`, also with `sr://` before it. */
+function placeOf(text: string): Place {
+  const [vault, item, ...more] = text.replace(/^sr:\/\//, '').split('/')
+  if (!vault || !item || more.length > 0) throw new CliError('usage', 'an item is written vault/item')
+  return { vault: decodeURIComponent(vault), item: decodeURIComponent(item) }
+}
+
+/** Labels and versions; never values. */
+const dataOf = ({ itemId, vaultId, name, website, status, version, fields, receipt }: Item) => ({
+  itemId,
+  vaultId,
+  name,
+  website,
+  status,
+  version,
+  fields: fields.map(({ fieldId, label, isEnvironmentVariable, secret }) => ({
+    fieldId,
+    label,
+    isEnvironmentVariable,
+    version: secret.version,
+  })),
+  receipt: {
+    signerKeyId: receipt.signerKeyId,
+    treeSize: receipt.checkpoint.treeSize,
+    rootHash: receipt.checkpoint.rootHash,
+  },
+})
+
+function shown(cli: Cli, item: Item, next?: string): Result {
+  const data = dataOf(item)
+  const head = facts(
+    [
+      ['name', item.name],
+      ['id', item.itemId],
+      ['website', item.website],
+      ['version', item.version],
+      ['signed by', `${item.receipt.signerKeyId} ✓`],
+      ['log', `${item.receipt.checkpoint.treeSize} ✓`],
+    ],
+    cli.style,
+  )
+  const fields = table(
+    data.fields,
+    [
+      { title: 'FIELD', of: ({ label }) => label },
+      { title: 'ENV', of: ({ isEnvironmentVariable }) => (isEnvironmentVariable ? 'yes' : 'no') },
+      { title: 'VERSION', of: ({ version }) => version, right: true },
+    ],
+    cli.style,
+  )
+  return { data, text: `${head}\n\n${fields}`, ...(next !== undefined && { next }) }
+}
+
+const list = command({
+  summary: 'the items of a vault, without values',
+  args: { vault: arg.one('name or id of a vault', { completes: 'vault' }) },
+  flags: {},
+  examples: [{ run: 'strongroom item list prod', does: 'complete and verified' }],
+  next: 'strongroom item show VAULT/ITEM',
+  output: async () => (await shapes()).itemListShape,
+  run: async (cli, { args }) => {
+    const strongroom = await cli.strongroom()
+    const items = await strongroom.items.list(args.vault, { signal: cli.signal })
+    if (items.length === 0) cli.say(`nothing in ${args.vault} yet`)
+    return {
+      data: items,
+      meta: { total: items.length },
+      ...(items.length > 0 && {
+        text: table(
+          items,
+          [
+            { title: 'NAME', of: ({ name }) => name },
+            { title: 'ENVIRONMENT', of: ({ labels }) => labels.join(' ') || undefined },
+            { title: 'WEBSITE', of: ({ website }) => website || undefined },
+            { title: 'VERSION', of: ({ version }) => version, right: true },
+            { title: 'ID', of: ({ itemId }) => itemId },
+          ],
+          cli.style,
+        ),
+      }),
+      next: `strongroom set ${args.vault}/ITEM/FIELD`,
+    }
+  },
+})
+
+const show = command({
+  summary: 'one item: fields and versions, never values',
+  args: { item: ITEM },
+  flags: {},
+  examples: [{ run: 'strongroom item show prod/stripe', does: 'what is in it and who signed it' }],
+  next: 'strongroom read VAULT/ITEM/FIELD',
+  output: itemShape,
+  run: async (cli, { args }) => {
+    const { vault, item } = placeOf(args.item)
+    const strongroom = await cli.strongroom()
+    return shown(cli, await strongroom.items.get(vault, item, { signal: cli.signal }))
+  },
+})
+
+const create = command({
+  summary: 'make an empty item',
+  args: { item: ITEM },
+  flags: { website: flag.text('where it is used; the server can read it', 'URL') },
+  examples: [{ run: 'strongroom item create prod/stripe --website https://stripe.com', does: 'then set its fields' }],
+  next: 'strongroom set VAULT/ITEM/FIELD',
+  output: itemShape,
+  run: async (cli, { args, flags }) => {
+    const { vault, item } = placeOf(args.item)
+    const strongroom = await cli.strongroom()
+    const fresh = { name: item, fields: [], ...(flags.website !== undefined && { website: flags.website }) }
+    return shown(
+      cli,
+      await strongroom.items.create(vault, fresh, { signal: cli.signal }),
+      `strongroom set ${vault}/${item}/FIELD`,
+    )
+  },
+})
+
+const edit = command({
+  summary: 'another name, another website, other labels',
+  args: { item: ITEM },
+  flags: {
+    name: flag.text('the new name', 'NAME'),
+    website: flag.text('where it is used', 'URL'),
+    'rename-field': flag.many('another label for a field', 'OLD=NEW'),
+    env: flag.many('make this field an environment variable', 'FIELD'),
+    'no-env': flag.many('this field is none any more', 'FIELD'),
+  },
+  examples: [
+    {
+      run: 'strongroom item edit prod/stripe --rename-field key=STRIPE_SECRET_KEY --env STRIPE_SECRET_KEY',
+      does: 'a label is the name of the variable',
+    },
+  ],
+  output: itemShape,
+  run: async (cli, { args, flags }) => {
+    const { vault, item } = placeOf(args.item)
+    const strongroom = await cli.strongroom()
+    const before = await strongroom.items.get(vault, item, { signal: cli.signal })
+    const { fieldEdits } = await import('../items/field-edits.ts')
+    const change = {
+      ...(flags.name !== undefined && { name: flags.name }),
+      ...(flags.website !== undefined && { website: flags.website }),
+      edit: fieldEdits(before, { renames: flags['rename-field'], env: flags.env, noEnv: flags['no-env'] }),
+    }
+    return shown(cli, await strongroom.items.update(vault, before.itemId, change, { signal: cli.signal }))
+  },
+})
+
+const move = command({
+  summary: 'move an item to another vault, encrypted anew',
+  args: { item: ITEM, to: arg.one('name or id of the other vault', { completes: 'vault' }) },
+  flags: {},
+  examples: [{ run: 'strongroom item move staging/stripe prod', does: 'in one entry of the log' }],
+  output: itemShape,
+  run: async (cli, { args }) => {
+    const { vault, item } = placeOf(args.item)
+    const strongroom = await cli.strongroom()
+    return shown(cli, await strongroom.items.move(vault, item, { vault: args.to }, { signal: cli.signal }))
+  },
+})
+
+const archive = command({
+  summary: 'archive an item',
+  args: { item: ITEM },
+  flags: {},
+  examples: [{ run: 'strongroom item archive prod/old', does: 'its values are in no environment any more' }],
+  output: async () => (await import('../schemas/vault.ts')).archivedShape,
+  run: async (cli, { args }) => {
+    const { vault, item } = placeOf(args.item)
+    const strongroom = await cli.strongroom()
+    const { itemId, name, fields } = await strongroom.items.get(vault, item, { signal: cli.signal })
+    await confirm(cli, `Archive ${vault}/${name} with ${fields.length} fields?`)
+    await strongroom.items.archive(vault, itemId, { signal: cli.signal })
+    return { data: { archived: itemId }, text: `${cli.style.good('✓')} ${vault}/${name} is archived` }
+  },
+})
+
+export const item: Group = {
+  summary: 'items: named sets of fields in a vault',
+  verbs: { list, show, create, edit, move, archive },
+}

@@ -1,0 +1,93 @@
+import { arg, command, flag, type Group } from '../model/command.ts'
+import { table } from '../output/table.ts'
+import { shortTime } from '../output/time.ts'
+
+const shapes = () => import('../schemas/monitoring.ts')
+
+const list = command({
+  summary: 'the keys this machine has verified, and how',
+  args: {},
+  flags: {},
+  examples: [{ run: 'strongroom trust list', does: 'pinned signers' }],
+  output: async () => (await shapes()).signersShape,
+  run: async (cli) => {
+    const strongroom = await cli.strongroom()
+    const signers = await strongroom.transparency.trust.list()
+    return {
+      data: signers,
+      text: table(
+        signers,
+        [
+          { title: 'KEY', of: ({ keyId }) => keyId },
+          { title: 'STATUS', of: ({ status }) => status },
+          { title: 'CAME BY', of: ({ via }) => via },
+          { title: 'KNOWN', of: ({ verified }) => verified },
+        ],
+        cli.style,
+      ),
+    }
+  },
+})
+
+const alarms = command({
+  summary: 'what this machine has refused',
+  args: {},
+  flags: {},
+  examples: [{ run: 'strongroom trust alarms', does: 'codes and times' }],
+  output: async () => (await import('../schemas/trust.ts')).alarmsShape,
+  run: async (cli) => {
+    const strongroom = await cli.strongroom()
+    const found = await strongroom.transparency.trust.alarms()
+    if (found.length === 0) cli.say('nothing was ever refused')
+    return {
+      data: found,
+      ...(found.length > 0 && {
+        text: table(
+          found,
+          [
+            { title: 'TIME', of: ({ at }) => shortTime(new Date(at)) },
+            { title: 'CODE', of: ({ code }) => code },
+          ],
+          cli.style,
+        ),
+      }),
+    }
+  },
+})
+
+const exportAnchor = command({
+  summary: 'a trust anchor with today as the least that whoever gets it accepts',
+  args: {},
+  flags: {},
+  examples: [{ run: 'strongroom trust export > anchor.txt', does: 'to give to another machine' }],
+  output: async () => (await shapes()).anchorShape,
+  run: async (cli) => {
+    const trustAnchor = await (await cli.strongroom()).transparency.trust.export()
+    return { data: { trustAnchor }, text: trustAnchor }
+  },
+})
+
+const pin = command({
+  summary: 'confirm a new key of somebody this machine knew by another one',
+  about: 'Compare the key id with its owner over another channel first. The next verified read then takes it over.',
+  args: { key: arg.one('the whole key id, such as user:…:…') },
+  flags: { vault: flag.text('a vault they sign in, to take it over at once', 'NAME', { completes: 'vault' }) },
+  examples: [{ run: 'strongroom trust pin user:u_1:3kF… --vault prod', does: 'after you have asked its owner' }],
+  output: async () => (await shapes()).signersShape,
+  run: async (cli, { args, flags }) => {
+    const strongroom = await cli.strongroom()
+    strongroom.transparency.trust.confirm(args.key)
+    if (flags.vault !== undefined) await strongroom.vaults.get(flags.vault, { signal: cli.signal })
+    else await strongroom.transparency.head({ signal: cli.signal })
+    const signers = await strongroom.transparency.trust.list()
+    return {
+      data: signers.filter(({ keyId }) => keyId === args.key),
+      text: `${cli.style.good('✓')} ${args.key} is confirmed`,
+    }
+  },
+})
+
+export const trust: Group = {
+  summary: 'what this machine has pinned',
+  verbs: { list, alarms, pin, export: exportAnchor },
+}

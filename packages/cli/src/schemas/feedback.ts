@@ -1,0 +1,3 @@
+import { Type } from 'typebox'
+
+export const feedbackShape = Type.Object({ feedbackId: Type.String() })

@@ -1,0 +1,74 @@
+import { monitoring } from '@strongroom/contract'
+import { Type } from 'typebox'
+
+// What the looking commands print. Where an answer of the server is passed on, its shape is the contract's.
+
+export const searchShape = Type.Array(
+  Type.Object({
+    kind: Type.String(),
+    id: Type.String(),
+    name: Type.String(),
+    vaultId: Type.Union([Type.String(), Type.Null()]),
+    itemId: Type.Union([Type.String(), Type.Null()]),
+    path: Type.String(),
+    score: Type.Number(),
+  }),
+)
+
+const checkpoint = Type.Object({
+  origin: Type.String(),
+  treeSize: Type.Integer(),
+  rootHash: Type.String(),
+  timestamp: Type.String(),
+  note: Type.String(),
+})
+
+export const verifyShape = Type.Object({
+  ok: Type.Boolean(),
+  head: checkpoint,
+  previous: Type.Optional(Type.Object({ treeSize: Type.Integer(), rootHash: Type.String() })),
+  steps: Type.Array(Type.Object({ step: Type.String(), detail: Type.String() })),
+  newSigners: Type.Array(Type.Object({ keyId: Type.String(), logIndex: Type.Integer(), at: Type.String() })),
+  durationMs: Type.Number(),
+})
+
+export const headShape = checkpoint
+
+export const logEntriesShape = Type.Array(
+  Type.Object({
+    index: Type.Integer(),
+    type: Type.String(),
+    subjects: Type.Array(Type.String()),
+    at: Type.String(),
+    leafHash: Type.String(),
+  }),
+)
+
+export const activityShape = Type.Array(
+  Type.Object({
+    at: Type.String(),
+    who: Type.String(),
+    what: Type.String(),
+    vault: Type.String(),
+    requestId: Type.String(),
+  }),
+)
+
+export const requestsShape = monitoring.requestEvents.response.properties.data
+export const auditShape = monitoring.auditEvents.response.properties.data
+
+export const statsShape = Type.Object({
+  ...monitoring.metricStats.response.properties,
+  counts: Type.Record(Type.String(), Type.Integer()),
+})
+
+export const systemShape = Type.Object({
+  system: monitoring.systemStats.response,
+  sessions: monitoring.sessionStats.response,
+})
+
+export const signersShape = Type.Array(
+  Type.Object({ keyId: Type.String(), status: Type.String(), via: Type.String(), verified: Type.String() }),
+)
+
+export const anchorShape = Type.Object({ trustAnchor: Type.String() })

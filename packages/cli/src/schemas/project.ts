@@ -1,0 +1,12 @@
+import { Type } from 'typebox'
+
+export const projectShape = Type.Object({
+  id: Type.String(),
+  slug: Type.String(),
+  name: Type.String(),
+  status: Type.Union([Type.Literal('active'), Type.Literal('archived')]),
+  vaultIds: Type.Array(Type.String()),
+  version: Type.Integer(),
+  isVerified: Type.Boolean(),
+})
+export const projectListShape = Type.Array(projectShape)

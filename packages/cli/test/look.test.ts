@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { jsonOf } from './shapes.ts'
+import { type Machine, startWorld, type World } from './world.ts'
+
+// Catches: a log that was not proven, a listing that ends after its first page, a follower that never says anything, a route that
+// needs more rights than the caller has answered as a failure of the program.
+
+let world: World
+let machine: Machine
+beforeAll(async () => {
+  world = await startWorld()
+  machine = await world.founderMachine()
+  await jsonOf(machine, ['vault', 'create', 'prod'])
+  await jsonOf(machine, ['item', 'create', 'prod/stripe'])
+})
+afterAll(() => world.close())
+
+it('verifies the log step by step, also with every document, and says what it is held against', async () => {
+  const report = await jsonOf<{ steps: { step: string }[] }>(machine, ['verify', '--replay'])
+  expect(report.steps.map(({ step }) => step)).toContain('replay')
+  const shown = await machine.call(['verify'])
+  expect(shown.stdout).toContain('The log is the one this machine knows.')
+  expect(shown.code).toBe(0)
+})
+
+it('shows the head, entries and pinned keys', async () => {
+  const head = await jsonOf<{ treeSize: number }>(machine, ['log', 'head'])
+  const entries = await jsonOf<unknown[]>(machine, ['log', 'entries', '--limit', '1000'])
+  expect(entries).toHaveLength(head.treeSize)
+  expect((await machine.call(['log', 'head', '--note'])).stdout).toContain('— ')
+  expect((await jsonOf<unknown[]>(machine, ['trust', 'list'])).length).toBeGreaterThan(0)
+  expect(await jsonOf<{ trustAnchor: string }>(machine, ['trust', 'export'])).toMatchObject({
+    trustAnchor: expect.stringMatching(/^vta1\./),
+  })
+  expect(await jsonOf<unknown[]>(machine, ['trust', 'alarms'])).toEqual([])
+})
+
+it('finds by misspelt name, and says calmly where there is nothing', async () => {
+  expect(await jsonOf<{ path: string }[]>(machine, ['search', 'strype'])).toMatchObject([{ path: 'prod/stripe' }])
+  const none = await machine.call(['search', 'zzzz'])
+  expect(none).toMatchObject({ code: 0, stdout: '', stderr: 'nothing found\n' })
+})
+
+it('shows activity, requests, audit and figures, filtered', async () => {
+  const rows = await jsonOf<{ vault: string; who: string }[]>(machine, ['activity', 'prod', '--since', '1h'])
+  expect(rows.length).toBeGreaterThanOrEqual(2)
+  expect(new Set(rows.map(({ vault }) => vault))).toEqual(new Set(['prod']))
+  const audit = await jsonOf<{ action: string }[]>(machine, ['audit', '--action', 'vault.create'])
+  expect(audit).toHaveLength(1)
+  const exported = await machine.call(['audit', '--export'])
+  const lines = exported.stdout.trim().split('\n')
+  expect(lines.map((line) => (JSON.parse(line) as { action: string }).action)).toContain('vault.create')
+  await jsonOf(machine, ['logs', '--status', '2xx'])
+  await jsonOf(machine, ['stats', '--window', '1h'])
+  expect((await machine.call(['system', '--json'])).error()).toMatchObject({ exitCode: 4 })
+})
+
+it('prints changes as they happen, a line of JSON each, and ends with its time', async () => {
+  const following = machine.spawn(['activity', '--follow', '--json', '--timeout', '8s'])
+  // It starts from what is newest when it begins: whatever is made until it says something is new to it or was before it.
+  let isOver = false
+  const ended = following.finally(() => {
+    isOver = true
+  })
+  for (let i = 0; !isOver; i += 1) await machine.call(['item', 'create', `prod/follow-${i}`])
+  const { stdout } = await ended
+  const [first = ''] = stdout.split('\n')
+  expect(JSON.parse(first)).toMatchObject({ type: 'activity', vault: 'prod' })
+})
+
+it('calls any route and every page of a list, and refuses what is no JSON', async () => {
+  expect(await jsonOf(machine, ['api', 'GET', '/me'])).toMatchObject({ principal: { type: 'user' } })
+  const all = await jsonOf<unknown[]>(machine, ['api', 'get', '/agent', '--paginate'])
+  expect(all).toEqual([])
+  expect((await machine.call(['api', 'POST', '/search', '--field', 'query:=nope', '--json'])).error().code).toBe(
+    'usage',
+  )
+  expect((await machine.call(['api', 'GET', '/nowhere', '--json'])).code).toBe(5)
+})
+
+it('sends feedback of an agent without a credential in it', async () => {
+  const leaky = await machine.call(['feedback', 'look at sra_abcdefghijklmnop', '--json'])
+  expect(leaky.error()).toMatchObject({ code: 'feedback_contains_secret', exitCode: 6 })
+})

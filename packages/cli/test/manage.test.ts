@@ -1,0 +1,126 @@
+import { memoryTrust, Strongroom } from '@strongroom/sdk'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { keysOf } from '../../server/test/people.ts'
+import { jsonOf } from './shapes.ts'
+import { type Machine, startWorld, type World } from './world.ts'
+
+// Catches: a change without asking, a grant to a name that two have, an own entry lost in passing, a value in the output of
+// commands that show what there is, words on standard output, an answer that its schema does not describe.
+
+let world: World
+let machine: Machine
+beforeAll(async () => {
+  world = await startWorld()
+  machine = await world.founderMachine()
+})
+afterAll(() => world.close())
+
+/** The founder beside the command line. */
+function founderClient(): Strongroom {
+  const { accessToken, identity: privateKey, trustAnchor } = world.founder
+  return new Strongroom({
+    server: world.url,
+    accessToken,
+    privateKey,
+    trustAnchor,
+    trustStore: memoryTrust(),
+    cache: false,
+  })
+}
+
+interface Vault {
+  readonly vaultId: string
+  readonly name: string
+  readonly status: string
+  readonly classification: string
+}
+interface Entry {
+  readonly principal: string
+  readonly role: string
+}
+
+const refused = async (args: readonly string[], code: string, exitCode: number): Promise<void> => {
+  const ended = await machine.call([...args, '--json'])
+  expect(ended.stdout).toBe('')
+  expect(ended.error()).toMatchObject({ code, exitCode })
+  expect(ended.code).toBe(exitCode)
+}
+
+it('makes, lists, renames, classifies and archives vaults; asks before what does not come back', async () => {
+  const made = await jsonOf<Vault>(machine, ['vault', 'create', 'tmp', '--class', 'restricted'])
+  expect(made).toMatchObject({ name: 'tmp', classification: 'restricted' })
+  expect(await jsonOf<Vault>(machine, ['vault', 'rename', 'tmp', 'old'])).toMatchObject({ name: 'old' })
+  expect(await jsonOf<Vault>(machine, ['vault', 'classify', 'old', 'internal'])).toMatchObject({
+    classification: 'internal',
+  })
+  const listed = await machine.call(['vault', 'list'])
+  expect(listed).toMatchObject({ code: 0, stderr: '' })
+  expect(listed.stdout).toMatch(/^NAME +ROLE +ITEMS/)
+  await refused(['vault', 'archive', 'old'], 'confirmation_required', 2)
+  expect(await jsonOf<Vault>(machine, ['vault', 'show', 'old'])).toMatchObject({ status: 'active' })
+  expect(await jsonOf(machine, ['vault', 'archive', 'old', '--yes'])).toEqual({ archived: made.vaultId })
+  expect((await jsonOf<Vault[]>(machine, ['vault', 'list'])).map(({ name }) => name)).not.toContain('old')
+  await refused(['vault', 'show', 'never'], 'vault_not_found', 5)
+})
+
+it('shows items with labels and versions, edits and moves them, and never prints a value', async () => {
+  await jsonOf(machine, ['vault', 'create', 'staging'])
+  await jsonOf(machine, ['vault', 'create', 'prod'])
+  await jsonOf(machine, ['item', 'create', 'staging/stripe', '--website', 'https://stripe.com'])
+  const client = founderClient()
+  await client.secrets.set('sr://staging/stripe/key', 'sk_canary_4711')
+  const shown = await machine.call(['item', 'show', 'staging/stripe'])
+  expect(shown.stdout).toContain('key')
+  expect(shown.stdout).not.toContain('canary')
+  const renamed = ['item', 'edit', 'staging/stripe', '--rename-field', 'key=STRIPE_KEY', '--env', 'STRIPE_KEY']
+  const edited = await jsonOf<{ fields: { label: string; isEnvironmentVariable: boolean }[] }>(machine, renamed)
+  expect(edited.fields).toMatchObject([{ label: 'STRIPE_KEY', isEnvironmentVariable: true }])
+  await refused(['item', 'edit', 'staging/stripe', '--env', 'absent'], 'field_not_found', 5)
+  await jsonOf(machine, ['item', 'move', 'staging/stripe', 'prod'])
+  expect(await jsonOf<unknown[]>(machine, ['item', 'list', 'staging'])).toEqual([])
+  expect((await client.secrets.get('sr://prod/stripe/STRIPE_KEY')).reveal()).toBe('sk_canary_4711')
+  const proof = await machine.call(['log', 'prove', 'prod/stripe/STRIPE_KEY', '--json'])
+  expect(proof.json().data).toMatchObject({ inclusion: 'verified' })
+  expect(proof.stdout).not.toContain('canary')
+  await jsonOf(machine, ['item', 'archive', 'prod/stripe', '--yes'])
+  await refused(['item', 'show', 'prod/stripe'], 'vault_item_not_found', 5)
+})
+
+it('changes access by one entry, names who it went to, and keeps the caller from locking themselves out', async () => {
+  await jsonOf(machine, ['vault', 'create', 'shared'])
+  const bot = await world.h.agent(world.founder, ['machine.all'])
+  const own = `user:${world.founder.userId}`
+  await refused(['vault', 'share', 'shared', '--with', 'nobody'], 'principal_not_found', 5)
+  await refused(['access', 'grant', `agent:${bot.agentId}`, 'read'], 'usage', 2)
+  // Its key is not in the log: there is nothing to wrap the vault key for.
+  expect((await machine.call(['vault', 'share', 'shared', '--with', `agent:${bot.agentId}`])).code).not.toBe(0)
+  await refused(['access', 'revoke', own, '--vault', 'shared'], 'last_admin', 6)
+  expect(await jsonOf<Entry[]>(machine, ['access', 'list', '--vault', 'shared'])).toMatchObject([
+    { principal: own, role: 'ADMIN' },
+  ])
+  expect(await jsonOf(machine, ['access', 'explain', own, 'shared'])).toMatchObject({
+    canDecrypt: true,
+    canShare: true,
+  })
+  const deploy = await founderClient().agents.create({ name: 'deploy', keys: { material: keysOf('bob') } })
+  const principal = `agent:${deploy.agent.agentId}`
+  const granted = await jsonOf<Entry[]>(machine, ['vault', 'share', 'shared', '--with', 'deploy'])
+  expect(granted).toContainEqual({ principal, role: 'READ', name: 'deploy' })
+  const explained = () => jsonOf(machine, ['access', 'explain', 'deploy', 'shared'])
+  expect(await explained()).toMatchObject({ canDecrypt: true, canWrite: false })
+  expect(await jsonOf<Entry[]>(machine, ['vault', 'unshare', 'shared', '--with', 'deploy'])).toHaveLength(1)
+  expect(await explained()).toMatchObject({ canDecrypt: false })
+  expect(await jsonOf<unknown[]>(machine, ['access', 'who-can-decrypt', 'shared/any/thing'])).toHaveLength(1)
+})
+
+it('makes projects of vaults, verified, by slug', async () => {
+  await jsonOf(machine, ['vault', 'create', 'web'])
+  const made = ['project', 'create', 'Storefront', '--slug', 'storefront', '--vault', 'web']
+  expect(await jsonOf(machine, made)).toMatchObject({ slug: 'storefront', isVerified: true })
+  expect((await machine.call(['project', 'show', 'storefront'])).stdout).toContain('web')
+  expect(await jsonOf(machine, ['project', 'rename', 'storefront', '--name', 'Shop'])).toMatchObject({ name: 'Shop' })
+  expect(await jsonOf(machine, ['project', 'link', 'storefront'])).toMatchObject({ vaultIds: [] })
+  expect(await jsonOf<unknown[]>(machine, ['project', 'list'])).toHaveLength(1)
+  await refused(['project', 'show', 'nothing'], 'project_not_found', 5)
+  await jsonOf(machine, ['project', 'archive', 'storefront', '--yes'])
+})

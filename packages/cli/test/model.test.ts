@@ -1,0 +1,100 @@
+import { expect, it } from 'vitest'
+import { type Command, isGroup } from '../src/model/command.ts'
+import { GLOBALS } from '../src/model/globals.ts'
+import { commandHelp, rootHelp } from '../src/model/help.ts'
+import { nearest } from '../src/model/nearest.ts'
+import { findPath, parseInput } from '../src/model/parse.ts'
+import { TREE } from '../src/model/tree.ts'
+import { pick } from '../src/output/pick.ts'
+import { safeText } from '../src/output/safe-text.ts'
+import { PLAIN } from '../src/output/style.ts'
+import { table } from '../src/output/table.ts'
+
+// Catches: a command without an example or with one that names another command, help that does not fit a screen, a flag that
+// shadows a global one, a flag that takes a secret on the command line, a name that moves the cursor.
+
+async function everyCommand(): Promise<readonly (readonly [path: string, command: Command])[]> {
+  const all: (readonly [string, Command])[] = []
+  for (const [name, entry] of Object.entries(TREE)) {
+    const noun = await entry.load()
+    if (isGroup(noun)) for (const [verb, command] of Object.entries(noun.verbs)) all.push([`${name} ${verb}`, command])
+    else all.push([name, noun])
+  }
+  return all
+}
+
+it('gives every command a summary, a runnable example of itself and help that fits a screen', async () => {
+  const wrong = (await everyCommand()).flatMap(([path, command]) => {
+    const lines = commandHelp(path, command, PLAIN).split('\n')
+    const isOwn = command.examples.some(({ run }) => run.includes(`strongroom ${path}`))
+    return [
+      ...(isOwn ? [] : [`${path}: no example of itself`]),
+      ...(lines.length <= 48 ? [] : [`${path}: help has ${lines.length} lines`]),
+      ...lines.filter((line) => line.length > 130).map((line) => `${path}: ${line.length} columns`),
+    ]
+  })
+  expect(wrong).toEqual([])
+  expect(rootHelp(PLAIN).split('\n').length).toBeLessThan(70)
+})
+
+it('has no flag that takes a secret, switches verification off or means something else everywhere', async () => {
+  const all = await everyCommand()
+  const flags = all.flatMap(([path, { flags: own }]) => Object.keys(own).map((name) => [path, name] as const))
+  const named = /^(value|password|passphrase|secret|token|insecure|skip-verify|no-verify)$/
+  expect(flags.filter(([, name]) => named.test(name))).toEqual([])
+  expect(flags.filter(([, name]) => Object.hasOwn(GLOBALS, name))).toEqual([])
+})
+
+it('has a schema for every command that prints data', async () => {
+  const without = (await everyCommand()).filter(([, { output, takesCommand }]) => !output && !takesCommand)
+  expect(without.map(([path]) => path)).toEqual([])
+})
+
+const vault = async (verb: string): Promise<Command> => {
+  const noun = await TREE.vault?.load()
+  const command = noun && isGroup(noun) ? noun.verbs[verb] : undefined
+  if (!command) throw new Error('no such verb')
+  return command
+}
+
+it('understands flags before and after, with = and without, and refuses what it does not know with the nearest', async () => {
+  const create = await vault('create')
+  expect(findPath(['--profile', 'x', 'vault', '--json', 'create', 'prod']).path).toEqual(['vault', 'create'])
+  const { input, globals } = parseInput(['prod', '--class=public', '--json', '-p', 'x'], create, 'vault create')
+  expect(input).toMatchObject({ args: { name: 'prod' }, flags: { class: 'public' } })
+  expect(globals).toMatchObject({ json: true, profile: 'x', quiet: false })
+  expect(() => parseInput(['prod', '--clas', 'public'], create, 'vault create')).toThrow(/--clas is not a flag/)
+  expect(() => parseInput(['prod', '--class', 'secret'], create, 'vault create')).toThrow(/unknown/)
+  expect(() => parseInput([], create, 'vault create')).toThrow(/NAME is missing/)
+  expect(() => parseInput(['prod', '--class'], create, 'vault create')).toThrow(/needs a value/)
+})
+
+it('repeats no argument it did not expect: it may be a secret', async () => {
+  const create = await vault('create')
+  expect(() => parseInput(['prod', 'hunter2'], create, 'vault create')).toThrow(/^(?!.*hunter2)/)
+})
+
+it('finds the word that was meant, and none where nothing is near', () => {
+  expect(nearest('vualt', ['vault', 'item', 'version'])).toBe('vault')
+  expect(nearest('xyzzy', ['vault', 'item'])).toBeUndefined()
+})
+
+it('picks parts of JSON', () => {
+  const document = { data: [{ name: 'a' }, { name: 'b', n: 2 }], meta: { total: 2 } }
+  expect(pick(document, 'data[].name')).toBe('a\nb')
+  expect(pick(document, 'data[1]')).toBe('{"name":"b","n":2}')
+  expect(pick(document, 'meta.total')).toBe('2')
+  expect(() => pick(document, 'data[0].absent')).toThrow(/no data\[0\]\.absent/)
+  expect(() => pick(document, 'data..name')).toThrow()
+  expect(pick({ data: [] }, 'data[].name')).toBe('')
+})
+
+it('shows names of others without letting them move the cursor, and lines up wide characters', () => {
+  expect(safeText('a\u001b[2Jb\nc\u202ed')).toBe('a\\u001b[2Jb\\u000ac\\u202ed')
+  const rows = [{ name: '日本' }, { name: 'ab' }]
+  const columns = [
+    { title: 'N', of: (row: { name: string }) => row.name },
+    { title: 'X', of: () => 'x' },
+  ]
+  expect(table(rows, columns, PLAIN)).toBe('N     X\n日本  x\nab    x')
+})
