@@ -7,6 +7,7 @@ import {
   CommitReceipt,
   commitErrors,
   Hash,
+  ItemRowShape,
   MapProof,
   SignedVault,
   VaultId,
@@ -91,6 +92,17 @@ export const attachments = {
     }),
     errors: uploading,
   },
+  abort: {
+    api: 'machine',
+    method: 'DELETE',
+    path: '/attachments/:vaultId/uploads/:uploadId',
+    summary:
+      'End an upload that nobody will go on with; the room it takes is given back when its parts are cleared away',
+    access: writing,
+    params: uploadParams,
+    response: closed({ uploadId: Id }),
+    errors: uploading,
+  },
   finalize: {
     api: 'machine',
     method: 'POST',
@@ -146,6 +158,21 @@ export const attachments = {
       'attachment_quota_exceeded',
       ...commitErrors,
     ],
+  },
+  list: {
+    api: 'machine',
+    method: 'GET',
+    path: '/attachments/:vaultId/items/:itemId',
+    summary:
+      'Every attachment of an item, those it no longer lists too: the signed checkpoint of each with the path of its row in the head',
+    access: secrets,
+    params: closed({ vaultId: VaultId, itemId: Id }),
+    response: closed({
+      data: Type.Array(closed({ row: AssetRowShape, proof: MapProof, checkpoint: SignedDocument })),
+      item: closed({ row: ItemRowShape, proof: MapProof, detail: SignedDocument }),
+      signed: SignedVault,
+    }),
+    errors: ['vault_not_found', 'vault_item_not_found'],
   },
   ticket: {
     api: 'machine',

@@ -42,4 +42,15 @@ export const directory = {
     response: Receipt,
     errors: [...errors, 'agent_not_found'],
   },
+  recoverLog: {
+    api: 'platform',
+    method: 'POST',
+    path: '/directory/recover-log',
+    summary:
+      'Log a log.recover: the log goes on from a restored backup, signed by the recovery quorum. Writing goes on with it',
+    access,
+    body: event,
+    response: DirectoryReceipt,
+    errors: [...errors, 'recovery_not_due'],
+  },
 } as const satisfies Routes

@@ -178,6 +178,17 @@ export const ERRORS = {
     'Wait as Retry-After says and send it again.',
   ),
   log_conflict: entry(409, 'The log moved on while the change was made.', 'Read again and repeat the change.'),
+  recovery_required: entry(
+    409,
+    'The server was restored from a backup. Until the directory administrators have signed that, nothing is changed.',
+    'Reading goes on. An administrator makes the recovery statement: docs/operations.md, “After a restore”.',
+  ),
+  recovery_not_due: entry(
+    409,
+    'The log was not restored, or its recovery was stated already.',
+    'Nothing has to be recovered; read again.',
+  ),
+  recovery_not_found: entry(404, 'There is no recovery at this leaf.', 'GET /transparency/recovery lists them.'),
   key_pending_endorsement: entry(
     409,
     'The key is registered and not endorsed yet.',

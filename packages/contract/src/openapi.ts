@@ -19,7 +19,7 @@ export function commonErrors({ access, method, body, query, params }: Route): re
   if (query?.properties.page) known.push('list_too_long')
   if (method !== 'GET') known.push('invalid_json', 'payload_too_large', 'unsupported_media_type', 'audit_unavailable')
   if (method !== 'GET' && access.kind !== 'public' && access.kind !== 'setup')
-    known.push('idempotency_in_progress', 'idempotency_key_reused')
+    known.push('idempotency_in_progress', 'idempotency_key_reused', 'recovery_required')
   return known
 }
 

@@ -63,7 +63,49 @@ const Witnesses = closed({ witnesses: Type.Array(closed({ vkey: Vkey }), { maxIt
 const RUNS_ORG = { kind: 'user', anyOf: ['ORG_OWNER', 'ORG_ADMIN'] } as const
 const access = { kind: 'permission', permission: 'machine.transparency.read' } as const
 
+/** A log.recover that is in the log. */
+const Recovery = closed({ index: Count, docHash: DocHash })
+
 export const transparency = {
+  recovery: {
+    api: 'machine',
+    method: 'GET',
+    path: '/transparency/recovery',
+    summary:
+      'Every recovery of the log of your organisation; and while it is restored and nobody has stated so, the log that is kept',
+    access,
+    response: closed({
+      restored: Nullable(
+        closed({
+          at: Type.String({ format: 'date-time' }),
+          keptSize: Size,
+          keptRoot: DocHash,
+          recoverQuorum: Type.Integer({ minimum: 1, description: 'So many directory administrators have to sign' }),
+        }),
+      ),
+      recoveries: Type.Array(Recovery),
+    }),
+    errors: ['leaf_not_found'],
+  },
+  recoveryStatement: {
+    api: 'machine',
+    method: 'GET',
+    path: '/transparency/recovery/:index',
+    summary:
+      'The statement at a leaf, proven: that it is there, who signed it, and that the log goes on from what it keeps',
+    access,
+    params: closed({ index: Count }),
+    response: closed({
+      statement: SignedDocument,
+      inclusion: closed({ leaf: Bytes, hashes: Hashes }),
+      genesis: SignedDocument,
+      policies: Type.Array(SignedDocument),
+      records: Type.Array(SignedDocument),
+      capSets: Type.Array(SignedDocument),
+      transparency: TransparencyObject,
+    }),
+    errors: ['leaf_not_found', 'recovery_not_found'],
+  },
   checkpoint: {
     api: 'machine',
     method: 'GET',

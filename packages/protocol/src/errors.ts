@@ -163,6 +163,11 @@ export const PROTOCOL_ERRORS = {
     'An attachment differs in size or hash from its signed checkpoint.',
     'Delete the partial file and download again.',
   ],
+  asset_url: [
+    'content',
+    'The server sends for an attachment to a place that nobody has named.',
+    'Name the origin of the object store in the client, if it is yours; otherwise stop.',
+  ],
 
   // Keys of the vault.
   stale_wrapped_dek: ['keys', 'The wrapped key is not the one the log grants.', 'Read again; if it persists, stop.'],

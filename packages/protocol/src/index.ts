@@ -1,6 +1,7 @@
 // The public doors of the protocol. Primitives, derivations and raw keys are not exported: what is here cannot be used in
 // the wrong order.
 
+export { checkStorageUrl, type StorageAddresses } from './attachments/address.ts'
 export {
   type AssetContent,
   type AssetRow,
@@ -8,12 +9,22 @@ export {
   assetRowOf,
   makeAssetCheckpoint,
   openAssetName,
+  renameAsset,
   rewrapAsset,
   type VerifiedAsset,
   verifyAsset,
 } from './attachments/checkpoint.ts'
-export type { AssetPlace } from './attachments/content-key.ts'
-export { decryptAttachment, encryptAttachment, partsOf } from './attachments/transfer.ts'
+export type { AssetMeta, AssetPlace } from './attachments/content-key.ts'
+export { ciphertextSizeOf, plaintextSizeWithin } from './attachments/floe.ts'
+export {
+  type AttachmentDraft,
+  decryptAttachment,
+  draftAttachment,
+  encryptAttachment,
+  encryptDraft,
+  partsOf,
+  rewrapDraft,
+} from './attachments/transfer.ts'
 export {
   type Cap,
   capsSet,
@@ -23,6 +34,8 @@ export {
   keyRecover,
   keyRevoke,
   keyRotate,
+  type LogRecoverPayload,
+  logRecover,
   orgGenesis,
   type Policy,
   policySet,
@@ -101,6 +114,7 @@ export {
   vaultName,
 } from './log/state.ts'
 export {
+  type EndedKey,
   type Freshness,
   type LogPin,
   type Transparency,
@@ -108,6 +122,7 @@ export {
   verifyTransparency,
   verifyUnchanged,
 } from './log/transparency.ts'
+export { NO_WITNESSES, parseWitnessPolicy } from './log/witness-policy.ts'
 export {
   endorseKey,
   type Rotation,
@@ -121,6 +136,14 @@ export { auditLeaf, type LeafMaterial, type Ledger, leafOf, makeLedger } from '.
 export { type Act, LEAF_TYPES, type LeafType, type Transition, transition } from './transition/transition.ts'
 export { formatTrustAnchor, parseTrustAnchor, type TrustAnchor } from './trust/anchor.ts'
 export { checkEvidence, type Evidence, type EvidenceVerdict, makeEvidence } from './trust/evidence.ts'
+export {
+  type AdoptedRecovery,
+  adoptRecovery,
+  type RecoveryAnswer,
+  recoveryAnswerShape,
+  type VerifiedRecovery,
+  verifyRecovery,
+} from './trust/recovery.ts'
 export { type Notice, type Remembered, remember, type VerifiedRound } from './trust/remember.ts'
 export {
   EMPTY_TRUST_STORE,
@@ -181,7 +204,15 @@ export {
 } from './vault/answer.ts'
 export { deriveProjectId, deriveVaultId } from './vault/authority.ts'
 export { type CheckedCommit, type CommitBefore, checkCommit } from './vault/check-commit.ts'
-export { type BuiltCommit, buildCommit, type Commit, commitShape, type HeadTerms, termsOf } from './vault/commit.ts'
+export {
+  type BuiltCommit,
+  buildCommit,
+  type Commit,
+  type CommitInput,
+  commitShape,
+  type HeadTerms,
+  termsOf,
+} from './vault/commit.ts'
 export {
   applyChange,
   EMPTY_CONTENT,

@@ -8,6 +8,7 @@ import { apiSource } from '../src/monitor/log-source.ts'
 import { openCosigner, printKey, type Running, runProgram } from '../src/monitor/program.ts'
 import { lookAsWitness } from '../src/monitor/pull.ts'
 import { openRecord } from '../src/monitor/record.ts'
+import { acceptRecovery } from '../src/monitor/recovery.ts'
 import { keepContradiction } from '../src/monitor/refusals.ts'
 import { readCredential, readWitnessSettings, UsageError, type WitnessSettings } from '../src/monitor/settings.ts'
 import { makeWitness, type Verdict, type Witness } from '../src/monitor/witness.ts'
@@ -16,7 +17,7 @@ import { witnessServer } from '../src/monitor/witness-http.ts'
 // A C2SP witness: it answers logs that call it (serve), or looks at one organisation's log by itself (follow).
 
 const usage =
-  'usage: witness key <file> --name <name> | witness serve --config <file> | witness follow --config <file> [--once]'
+  'usage: witness key <file> --name <name> | witness serve --config <file> | witness follow --config <file> [--once] | witness recover --config <file> --anchor <trust anchor> --statement <hash>'
 
 async function openWitness(settings: WitnessSettings): Promise<Witness> {
   const record = openRecord(settings.stateDirectory)
@@ -64,6 +65,20 @@ async function pull(settings: WitnessSettings, isOnce: boolean, { signal, say }:
   })
 }
 
+/** After a restore, by whoever runs this witness. */
+async function recover(
+  { server, stateDirectory }: WitnessSettings,
+  named: { readonly anchor: string; readonly statement: string },
+  { say }: Running,
+): Promise<ExitCode> {
+  if (server === undefined) throw new UsageError('to look at a recovery, the settings name the "server"')
+  const client = createClient({ baseUrl: server, ...(await readCredential(process.env)) })
+  const record = openRecord(stateDirectory)
+  const { keptSize, size } = await acceptRecovery({ ...named, record, directory: stateDirectory, client })
+  say(`goes on with the log that was restored to size ${keptSize} and has ${size} now`)
+  return EXIT.done
+}
+
 async function run(args: readonly string[], running: Running): Promise<ExitCode> {
   const { values, positionals } = readArguments(args)
   const [verb, file] = positionals
@@ -71,12 +86,16 @@ async function run(args: readonly string[], running: Running): Promise<ExitCode>
   if (values.config === undefined) throw new UsageError('say which settings to use: --config <file>')
   const settings = await readWitnessSettings(values.config)
   if (verb === 'serve') return serve(settings, running)
+  const { anchor, statement } = values
+  if (verb === 'recover' && anchor !== undefined && statement !== undefined)
+    return recover(settings, { anchor, statement }, running)
   if (verb === 'follow') return pull(settings, values.once === true, running)
   throw new UsageError('say what to do')
 }
 
 function readArguments(args: readonly string[]) {
-  const options = { config: { type: 'string' }, name: { type: 'string' }, once: { type: 'boolean' } } as const
+  const text = { type: 'string' } as const
+  const options = { config: text, name: text, statement: text, anchor: text, once: { type: 'boolean' } } as const
   try {
     return parseArgs({ args: [...args], options, allowPositionals: true })
   } catch (error) {

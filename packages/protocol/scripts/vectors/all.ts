@@ -14,6 +14,7 @@ import { makeKeyRecover, makeKeyRevoke, makeKeyRotate } from './key-ends.ts'
 import { makeKeyId } from './keys.ts'
 import { makeLeafVectors } from './leaf.ts'
 import { makeLog } from './log.ts'
+import { makeLogRecover } from './log-recover.ts'
 import { makeMapVectors } from './map.ts'
 import { makeProject } from './project.ts'
 import { makeProjectBundle } from './project-bundle.ts'
@@ -30,7 +31,16 @@ import { makeHybridWrap, makeWrap } from './wraps.ts'
 const MAKERS: readonly (() => VectorFile | Promise<VectorFile>)[] = [
   ...[makeLp, makeJcsStrict, makeDsse, makeKeyId, makeEd25519],
   ...[makePadding, makeDekCommit, makeItemKey, makeField, makeWrap, makeHybridWrap],
-  ...[makeGenesis, makeKeyAdd, makeKeyRotate, makeKeyRecover, makeKeyRevoke, makeCapsSet, makePolicySet],
+  ...[
+    makeGenesis,
+    makeKeyAdd,
+    makeKeyRotate,
+    makeKeyRecover,
+    makeKeyRevoke,
+    makeCapsSet,
+    makePolicySet,
+    makeLogRecover,
+  ],
   ...[makeInviteVectors, makeAcl, makeProject],
   ...[makeMapVectors, makeLog, makeLeafVectors, makeCheckpointVectors, makeWitnessPolicy, makeAudit],
   ...[makeHead, makeDetail, makeReadBundle, makeProjectBundle, makeAsset],

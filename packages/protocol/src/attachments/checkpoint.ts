@@ -1,6 +1,6 @@
 import { platform } from '#platform'
 import { toBase64url } from '../encoding/base64.ts'
-import { bytesText, hash, integer, literal, type Of, record, text } from '../encoding/shape.ts'
+import { bytesText, hash, integer, type Of, record, text } from '../encoding/shape.ts'
 import { ensure } from '../errors.ts'
 import {
   defineKind,
@@ -22,10 +22,14 @@ import {
   MIN_META_BYTES,
   openAssetMeta,
   rewrapContentKey,
+  sealAssetMeta,
   unwrapContentKey,
   WRAPPED_CONTENT_KEY_BYTES,
 } from './content-key.ts'
 import { ciphertextSizeOf } from './floe.ts'
+import type { AssetRow } from './row.ts'
+
+export { type AssetRow, assetRow } from './row.ts'
 
 // Section 7: the signed checkpoint of an attachment's content, and the row by which a vault head commits to it (6.1).
 
@@ -61,16 +65,6 @@ export const assetContent = defineKind('asset-content', {
   ...CONTENT,
   salt: bytesText(SALT_BYTES, SALT_BYTES),
 })
-
-/** The value under `asset/<assetId>` in the assets map of a vault head. */
-export const assetRow = record({
-  assetId: id,
-  assetVersion: integer(1),
-  docHash: hash,
-  itemId: id,
-  status: literal('active', 'archived'),
-})
-export type AssetRow = Of<typeof assetRow>
 
 export interface AssetCheckpointInput {
   readonly place: AssetPlace
@@ -164,4 +158,10 @@ export async function openAssetName(dek: Dek, asset: VerifiedAsset): Promise<Ass
 export async function rewrapAsset(asset: VerifiedAsset, from: Dek, to: Dek): Promise<AssetContent> {
   const cek = await rewrapContentKey(from, to, asset.place, asset.content.cek)
   return { ...asset.content, cek, dekVersion: to.dekVersion }
+}
+
+/** The content to sign to give an attachment another name. `to` is the current vault key. */
+export async function renameAsset(asset: VerifiedAsset, from: Dek, to: Dek, meta: AssetMeta): Promise<AssetContent> {
+  const sealed = await sealAssetMeta(await contentKeyOf(from, asset), asset.place, meta)
+  return { ...(await rewrapAsset(asset, from, to)), meta: sealed }
 }

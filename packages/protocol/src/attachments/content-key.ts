@@ -7,6 +7,7 @@ import { type Of, record, words } from '../encoding/shape.ts'
 import { ensure } from '../errors.ts'
 import { type Dek, deriveFromDek, deriveKey } from '../values/dek.ts'
 import { bucket, pad, unpad } from '../values/padding.ts'
+import { type FloeNonces, makeRepeatableNonces } from './floe.ts'
 
 // Section 7: the content key of one version of one attachment, wrapped under the vault key, and what is derived from it.
 
@@ -96,6 +97,16 @@ export async function rewrapContentKey(from: Dek, to: Dek, place: AssetPlace, ce
 /** FLOE's associated data. Without the vault, which the wrap binds. */
 export const bodyContext = ({ org, assetId, assetVersion }: AssetPlace): Bytes =>
   lp('vault.v3/asset-body', org, assetId, assetVersion)
+
+/**
+ * For an upload that may be taken up again by another process: encrypting the same content again under this key gives the same
+ * ciphertext, so that what was sent before stays part of it.
+ */
+export const repeatableNonces = (key: ContentKey): FloeNonces =>
+  makeRepeatableNonces(
+    deriveKey(contentKeyBytes(key), lp('vault.v3/asset-iv'), 32),
+    deriveKey(contentKeyBytes(key), lp('vault.v3/asset-nonce'), 32),
+  )
 
 /** Keyed, so that nobody without the content key can confirm a guessed file (section 10, attack 23). */
 export const makePlaintextHash = (key: ContentKey): { update(data: Uint8Array): void; digest(): Bytes } =>

@@ -3,6 +3,7 @@ import type { Bytes } from '../encoding/bytes.ts'
 import { ensure } from '../errors.ts'
 import {
   FLOE_1M,
+  type FloeNonces,
   type FloeParameters,
   type FloeReader,
   HEADER_BYTES,
@@ -65,6 +66,8 @@ export interface StreamOptions {
 
 export interface FloeStreamOptions extends StreamOptions {
   readonly parameters?: FloeParameters | undefined
+  /** Random if absent. */
+  readonly nonces?: FloeNonces | undefined
 }
 
 /** New memory for each segment, or the same for all. */
@@ -79,10 +82,10 @@ export async function* encryptStream(
   key: Uint8Array,
   aad: Uint8Array,
   source: ByteSource,
-  { parameters = FLOE_1M, reuseBuffers = false }: FloeStreamOptions = {},
+  { parameters = FLOE_1M, reuseBuffers = false, nonces }: FloeStreamOptions = {},
   seen?: (plaintext: Uint8Array) => void,
 ): AsyncGenerator<Bytes, void, undefined> {
-  const message = startEncryption(key, aad, parameters)
+  const message = startEncryption(key, aad, parameters, nonces)
   yield message.header
   const target = makeTarget(parameters.segmentBytes, reuseBuffers)
   const length = segmentPlaintextBytes(parameters)

@@ -1,4 +1,5 @@
 import { platform } from '#platform'
+import { hkdfExpandSha384 } from '#sha384'
 import { type Bytes, concat, equalBytes, readU32be, u32be, u64be, utf8 } from '../encoding/bytes.ts'
 import { ensure } from '../errors.ts'
 
@@ -38,6 +39,13 @@ export function ciphertextSizeOf(plaintextSize: number, parameters: FloeParamete
   return HEADER_BYTES + plaintextSize + segments * SEGMENT_OVERHEAD_BYTES
 }
 
+/** How much of the plaintext is in the first so many bytes of a ciphertext: what an upload has got done. */
+export function plaintextSizeWithin(ciphertextSize: number, { segmentBytes }: FloeParameters = FLOE_1M): number {
+  const segments = Math.floor(Math.max(0, ciphertextSize - HEADER_BYTES) / segmentBytes)
+  const rest = Math.max(0, ciphertextSize - HEADER_BYTES) % segmentBytes
+  return segments * (segmentBytes - SEGMENT_OVERHEAD_BYTES) + Math.max(0, rest - SEGMENT_OVERHEAD_BYTES)
+}
+
 interface Message {
   readonly parameters: FloeParameters
   readonly header: Bytes
@@ -45,10 +53,30 @@ interface Message {
   segmentKey(position: number): Bytes
 }
 
+/** Where the bytes come from that make two encryptions of one content differ. */
+export interface FloeNonces {
+  iv(): Bytes
+  /** For a segment: `context` is its position and whether it is the last. */
+  nonce(context: Uint8Array, plaintext: Uint8Array): Bytes
+}
+
+const RANDOM: FloeNonces = {
+  iv: () => platform.randomBytes(IV_BYTES),
+  nonce: () => platform.randomBytes(NONCE_BYTES),
+}
+
+/** The same key and content give the same bytes; another content at the same place never gets the same nonce. */
+export const makeRepeatableNonces = (iv: Bytes, nonceKey: Uint8Array): FloeNonces => ({
+  iv: () => iv,
+  nonce: (context, plaintext) =>
+    platform.hmacSha256(nonceKey, concat(context, platform.sha256(plaintext))).subarray(0, NONCE_BYTES),
+})
+
 declare const writer: unique symbol
 /** One message being encrypted: its header goes out first. */
 export interface FloeWriter extends Message {
   readonly [writer]: true
+  readonly nonces: FloeNonces
 }
 
 declare const reader: unique symbol
@@ -62,7 +90,7 @@ const encodeParameters = ({ segmentBytes }: FloeParameters): Bytes =>
 
 /** FLOE_KDF: HKDF-Expand(key, parameters ‖ iv ‖ purpose ‖ aad). `prefix` is parameters ‖ iv. */
 const derive = (key: Uint8Array, prefix: Uint8Array, purpose: Uint8Array, aad: Uint8Array, length: number): Bytes =>
-  platform.hkdfExpandSha384(key, concat(prefix, purpose, aad), length)
+  hkdfExpandSha384(key, concat(prefix, purpose, aad), length)
 
 const deriveHeaderTag = (key: Uint8Array, prefix: Uint8Array, aad: Uint8Array): Bytes =>
   derive(key, prefix, utf8('HEADER_TAG:'), aad, HEADER_TAG_BYTES)
@@ -85,11 +113,16 @@ function openMessage(key: Uint8Array, aad: Uint8Array, header: Bytes, parameters
 const ensureKey = (key: Uint8Array): void =>
   ensure(key.length === KEY_BYTES, 'malformed', 'a content key must have 32 bytes')
 
-export function startEncryption(key: Uint8Array, aad: Uint8Array, parameters: FloeParameters = FLOE_1M): FloeWriter {
+export function startEncryption(
+  key: Uint8Array,
+  aad: Uint8Array,
+  parameters: FloeParameters = FLOE_1M,
+  nonces: FloeNonces = RANDOM,
+): FloeWriter {
   ensureKey(key)
-  const prefix = concat(encodeParameters(parameters), platform.randomBytes(IV_BYTES))
+  const prefix = concat(encodeParameters(parameters), nonces.iv())
   const header = concat(prefix, deriveHeaderTag(key, prefix, aad))
-  return openMessage(key, aad, header, parameters) as FloeWriter
+  return { ...openMessage(key, aad, header, parameters), nonces } as FloeWriter
 }
 
 /** Refuses a header that another key, another context or other parameters made, before any segment is looked at. */
@@ -119,9 +152,9 @@ function segmentContext(position: number, isFinal: boolean): Bytes {
 /** Where a result goes: gives memory of exactly that length, which is then written in full. */
 export type Target = (length: number) => Bytes
 
-/** length ‖ nonce ‖ ct ‖ tag. A position must never be written twice. */
+/** length ‖ nonce ‖ ct ‖ tag. A position must never be written twice, unless with the same plaintext and repeatable nonces. */
 export async function sealSegment(
-  { parameters, segmentKey }: FloeWriter,
+  { parameters, segmentKey, nonces }: FloeWriter,
   position: number,
   plaintext: Uint8Array,
   isFinal: boolean,
@@ -132,7 +165,7 @@ export async function sealSegment(
   ensure(fits, 'malformed', 'the plaintext of a segment does not have the length of a segment')
   const context = segmentContext(position, isFinal)
   const segment = target(plaintext.length + SEGMENT_OVERHEAD_BYTES)
-  const nonce = platform.randomBytes(NONCE_BYTES)
+  const nonce = nonces.nonce(context, plaintext)
   segment.set(u32be(isFinal ? segment.length : NOT_FINAL))
   segment.set(nonce, LENGTH_BYTES)
   await platform.aesGcmSealInto(segmentKey(position), nonce, plaintext, context, segment.subarray(PREFIX_BYTES))

@@ -5,16 +5,27 @@ import { ensure } from '../errors.ts'
 import type { Dek } from '../values/dek.ts'
 import { type AssetContent, contentKeyOf, MAX_CIPHERTEXT_BYTES, PART_BYTES, type VerifiedAsset } from './checkpoint.ts'
 import {
+  type AssetMeta,
   type AssetPlace,
   bodyContext,
   type ContentKey,
   contentKeyBytes,
   makeContentKey,
   makePlaintextHash,
+  openAssetMeta,
+  repeatableNonces,
+  rewrapContentKey,
   sealAssetMeta,
+  unwrapContentKey,
   wrapContentKey,
 } from './content-key.ts'
-import { type ByteSource, encryptStream, openSegments, type StreamOptions } from './floe-stream.ts'
+import {
+  type ByteSource,
+  encryptStream,
+  type FloeStreamOptions,
+  openSegments,
+  type StreamOptions,
+} from './floe-stream.ts'
 
 // Section 7: attachments on their way up and down.
 //
@@ -48,6 +59,47 @@ export interface EncryptAttachmentInput extends StreamOptions {
   readonly mediaType: string
 }
 
+/** An attachment before its content: what to keep of an upload to go on with it later. Sealed, so it may be kept anywhere. */
+export type AttachmentDraft = Pick<AssetContent, 'dekVersion' | 'cek' | 'meta'>
+
+/** Makes the content key of an attachment that is encrypted with `encryptDraft`. */
+export async function draftAttachment(
+  dek: Dek,
+  place: AssetPlace,
+  { name, mediaType }: AssetMeta,
+): Promise<AttachmentDraft> {
+  const key = makeContentKey()
+  const cek = await wrapContentKey(dek, place, key)
+  return { dekVersion: dek.dekVersion, cek, meta: await sealAssetMeta(key, place, { mediaType, name }) }
+}
+
+export interface EncryptDraftInput extends StreamOptions {
+  /** Of the version the draft is under. */
+  readonly dek: Dek
+  readonly place: AssetPlace
+  readonly draft: AttachmentDraft
+  readonly source: ByteSource
+}
+
+/** Encrypts the content of a draft: the same content again to the same bytes, in this process or in another. */
+export async function encryptDraft({ draft, dek, place, ...rest }: EncryptDraftInput): Promise<EncryptedAttachment> {
+  const key = await unwrapContentKey(dek, place, draft.cek)
+  // A name that does not open would be found out after the upload, by everybody else.
+  await openAssetMeta(key, place, draft.meta)
+  return encrypting(draft, key, { place, ...rest, nonces: repeatableNonces(key) })
+}
+
+/** The content of a draft to sign, if the vault key was changed since it was begun. */
+export const rewrapDraft = async (
+  content: AssetContent,
+  place: AssetPlace,
+  from: Dek,
+  to: Dek,
+): Promise<AssetContent> =>
+  from.dekVersion === to.dekVersion
+    ? content
+    : { ...content, cek: await rewrapContentKey(from, to, place, content.cek), dekVersion: to.dekVersion }
+
 export interface EncryptedAttachment {
   /** Can be read once. */
   readonly ciphertext: AsyncIterable<Bytes>
@@ -61,6 +113,15 @@ export async function encryptAttachment(input: EncryptAttachmentInput): Promise<
   const key = makeContentKey()
   const cek = await wrapContentKey(dek, place, key)
   const meta = await sealAssetMeta(key, place, { mediaType, name })
+  return encrypting({ dekVersion: dek.dekVersion, cek, meta }, key, input)
+}
+
+interface Encrypting extends FloeStreamOptions {
+  readonly place: AssetPlace
+  readonly source: ByteSource
+}
+
+function encrypting(draft: AttachmentDraft, key: ContentKey, input: Encrypting): EncryptedAttachment {
   let measured: Measured | undefined
   return {
     ciphertext: encryptMeasured(key, input, (result) => {
@@ -68,7 +129,8 @@ export async function encryptAttachment(input: EncryptAttachmentInput): Promise<
     }),
     content: () => {
       ensure(measured, 'asset_mismatch', 'an attachment was not encrypted to its end')
-      return { dekVersion: dek.dekVersion, cek, ...measured, meta }
+      const { dekVersion, cek, meta } = draft
+      return { dekVersion, cek, ...measured, meta }
     },
   }
 }
@@ -77,7 +139,7 @@ type Measured = Pick<AssetContent, 'ciphertextSize' | 'ciphertextHash' | 'plaint
 
 async function* encryptMeasured(
   key: ContentKey,
-  { place, source, reuseBuffers }: EncryptAttachmentInput,
+  { place, source, reuseBuffers, nonces }: Encrypting,
   done: (result: Measured) => void,
 ): AsyncGenerator<Bytes, void, undefined> {
   const plaintextHash = makePlaintextHash(key)
@@ -88,7 +150,8 @@ async function* encryptMeasured(
     plaintextSize += plaintext.length
     plaintextHash.update(plaintext)
   }
-  for await (const bytes of encryptStream(contentKeyBytes(key), bodyContext(place), source, { reuseBuffers }, seen)) {
+  const options = { reuseBuffers, nonces }
+  for await (const bytes of encryptStream(contentKeyBytes(key), bodyContext(place), source, options, seen)) {
     ciphertextSize += bytes.length
     ensureUploadable(ciphertextSize)
     ciphertextHash.update(bytes)

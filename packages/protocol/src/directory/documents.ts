@@ -82,6 +82,18 @@ export const capsSet = defineKind('caps.set', { kid: kidText, caps, prev: hashOr
 
 export const policySet = defineKind('policy.set', { policyVersion: integer(2), policy: policyShape, prev: hash })
 
+/**
+ * Says that the log was restored from a backup: it goes on from `keptSize`, and what came after is given up. `lost` is the
+ * largest log known to have been served, its root `''` where nobody knows it.
+ */
+export const logRecover = defineKind('log.recover', {
+  keptSize: integer(1),
+  keptRoot: hash,
+  lost: record({ size: integer(1), root: hashOrNone }),
+  reason: words(200),
+  salt,
+})
+
 export const recoveryEnrol = defineKind('recovery.enrol', { recoveryKid: kidText, sealHash: hash })
 
 /** Section 4.6: promises membership to whoever holds the secret behind `inviteKey`. */
@@ -99,6 +111,7 @@ export type KeyRotatePayload = PayloadOf<typeof keyRotate>
 export type KeyRecoverPayload = PayloadOf<typeof keyRecover>
 export type CapsSetPayload = PayloadOf<typeof capsSet>
 export type PolicySetPayload = PayloadOf<typeof policySet>
+export type LogRecoverPayload = PayloadOf<typeof logRecover>
 export type InvitePayload = PayloadOf<typeof invite>
 
 /** The kinds that bring a key into the directory: the `rec` of an entry names one of them. */

@@ -1,4 +1,4 @@
-import { ensure } from '../errors.ts'
+import { ensure, ProtocolError } from '../errors.ts'
 import { claimedKind, documentHash, type Envelope, peekDocument, verifyDocument } from '../identity/document.ts'
 import { type CheckedKey, checkKey, mayHoldAuthority } from '../identity/key-bundle.ts'
 import { isLive, type KidState, kidName, kidState, POLICY_NAME, policyState } from '../log/state.ts'
@@ -37,6 +37,8 @@ export interface VerifiedDirectory {
   policyAt(index: number): Promise<Policy>
   /** Every key this directory was asked for, with the record that brought it in. */
   resolved(): readonly DirectoryKey[]
+  /** The newest policy; null where the answer does not prove it. */
+  readonly policy: Policy | null
 }
 
 const MAX_DEPTH = 8
@@ -52,7 +54,7 @@ export async function verifyDirectory(
   const documents = indexDocuments(response)
   const known = new Map<string, DirectoryKey>()
   const once = makeOnce()
-  const entryOf = (kid: string): KidState | undefined => stateOf(view, kidName(kid), kidState)
+  const entryOf = (kid: string): KidState | undefined => remembered(stateOf(view, kidName(kid), kidState), view.ended)
 
   /** By signatures alone: whether a voucher was found to be compromised since is asked by `untainted`. */
   async function resolve(kid: string, depth = 0): Promise<DirectoryKey> {
@@ -120,8 +122,27 @@ export async function verifyDirectory(
     capsAt: (kid: string, index: number) => capsAt(top, kid, index),
     policyAt: top.policyAt,
     resolved: () => [...known.values()],
+    policy: await newestPolicy(view, genesis, top),
   }
   return directory as unknown as VerifiedDirectory
+}
+
+/** What the client has seen ended stays so: its memory can take authority away like the logged state, and give none (9.4). */
+function remembered(entry: KidState | undefined, ended: VerifiedView['ended']): KidState | undefined {
+  const seen = entry && ended.get(entry.kid)
+  if (!seen) return entry
+  const status = entry.status === 'compromised' ? entry.status : seen.status
+  return { ...entry, status, end: Math.min(entry.end ?? seen.end, seen.end) }
+}
+
+/** For those who remember it. A read that needs no policy is not refused for one that cannot be verified. */
+async function newestPolicy(view: VerifiedView, genesis: Genesis, source: RecordSource): Promise<Policy | null> {
+  const state = stateOf(view, POLICY_NAME, policyState)
+  if (!state || state.policyHash === genesis.hash) return state ? genesis.payload.policy : null
+  return source.policyAt(Number.POSITIVE_INFINITY).catch((error: unknown) => {
+    if (error instanceof ProtocolError) return null
+    throw error
+  })
 }
 
 type Once = <T>(name: string, verify: () => Promise<T>) => Promise<T>

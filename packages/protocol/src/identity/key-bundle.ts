@@ -1,11 +1,11 @@
-import { ed25519 } from '@noble/curves/ed25519.js'
 import { platform } from '#platform'
 import { fromBase64url } from '../encoding/base64.ts'
-import type { Bytes } from '../encoding/bytes.ts'
+import { type Bytes, toHex } from '../encoding/bytes.ts'
 import { canonical } from '../encoding/canonical.ts'
 import { bytesText, literal, type Of, record } from '../encoding/shape.ts'
 import { ensure } from '../errors.ts'
 import { parseEd25519Spki, parseRsaSpki } from './der.ts'
+import { isPrimeOrderPoint } from './ed25519-point.ts'
 import { certify, type Kid, type Principal, parseKid } from './identifiers.ts'
 
 // Section 2.1: key bundles, self-certifying key ids, and the one check every public key passes before use.
@@ -89,7 +89,7 @@ function checkRsa(spki: Uint8Array): number {
     'weak_key',
     'an RSA exponent must be 65537',
   )
-  const n = modulus.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n)
+  const n = BigInt(`0x${toHex(modulus)}`)
   ensure(
     SMALL_PRIMES.every((prime) => n % prime !== 0n),
     'weak_key',
@@ -151,15 +151,8 @@ const hasRocaFingerprint = (n: bigint): boolean =>
 
 /** Canonical, not the identity, torsion-free: libraries disagree on everything else, so nothing else is a key (2.1). */
 function checkEd25519(spki: Uint8Array): void {
-  const raw = parseEd25519Spki(spki)
-  let sound = false
-  try {
-    const point = ed25519.Point.fromBytes(raw)
-    sound = !point.is0() && point.isTorsionFree()
-  } catch {
-    sound = false
-  }
-  ensure(sound, 'weak_key', 'an Ed25519 key is not a canonical point of the prime-order group')
+  const isSound = isPrimeOrderPoint(parseEd25519Spki(spki))
+  ensure(isSound, 'weak_key', 'an Ed25519 key is not a canonical point of the prime-order group')
 }
 
 /** FIPS 203 section 7.2: every coefficient of an encapsulation key is below q. */

@@ -19,8 +19,13 @@ const dekVersion = integer(1, 0xffff_ffff)
 const MAX_CHAIN = 1024
 const indexes = risingIntegers(MAX_CHAIN)
 
-/** `policy`: `indexes[k]` is the leaf that made version k+1 current. */
-export const policyState = record({ policyVersion: version, policyHash: hash, indexes })
+/**
+ * `policy`: `indexes[k]` is the leaf that made version k+1 current. `recoveries` names every log.recover; it stands here
+ * because every answer proves this state, so nobody who reads can miss one.
+ */
+const recoveries = list(record({ index, docHash: hash }), MAX_CHAIN)
+export type Recoveries = Of<typeof recoveries>
+export const policyState = record({ policyVersion: version, policyHash: hash, indexes }, { recoveries })
 export type PolicyState = Of<typeof policyState>
 
 /** `kid/<kid>` (4.2). Live at index i iff `added <= i < end`. `capSets` names every caps.set of this key, in order. */

@@ -35,6 +35,16 @@ export interface LogPin {
   readonly witnessPolicy: string
   /** The newest checkpoint verified so far, or the minimum a trust anchor names. */
   readonly seen: { readonly size: number; readonly root: Uint8Array } | null
+  /** The newest recovery this client knows of (9.4); absent or `''` if none. */
+  readonly recovered?: string
+  /** Keys seen to have ended in a part of the log that was given up since: no log says so any more. */
+  readonly ended?: ReadonlyMap<string, EndedKey>
+}
+
+/** A key that a client has seen ended counts as ended from leaf `end` on, whatever a restored log says. */
+export interface EndedKey {
+  readonly status: 'superseded' | 'removed' | 'compromised'
+  readonly end: number
 }
 
 export interface Freshness {
@@ -50,11 +60,15 @@ export interface VerifiedView {
   readonly checkpoint: VerifiedCheckpoint
   /** The older checkpoint this one was proven to extend; null if there was none to hold it against. */
   readonly since: LogPin['seen']
+  readonly recovered: string
+  readonly ended: ReadonlyMap<string, EndedKey>
   /** False where no witness is configured: authentic, but possibly old. */
   readonly witnessed: boolean
   /** Proven states by name; null where absence is proven. */
   readonly states: ReadonlyMap<string, Json>
 }
+
+const NONE_ENDED: ReadonlyMap<string, EndedKey> = new Map()
 
 /** The five steps of 5.4. The caller stores the checkpoint only after everything else verified as well. */
 export async function verifyTransparency(candidate: unknown, pin: LogPin, freshness: Freshness): Promise<VerifiedView> {
@@ -68,7 +82,8 @@ export async function verifyTransparency(candidate: unknown, pin: LogPin, freshn
     verifyMapProof(root, name, value, decodeMapProof({ siblings, terminal }))
     states.set(name, state)
   }
-  return { org: pin.org, checkpoint, since: pin.seen, witnessed, states } as unknown as VerifiedView
+  const { org, seen: since, recovered = '', ended = NONE_ENDED } = pin
+  return { org, checkpoint, since, recovered, ended, witnessed, states } as unknown as VerifiedView
 }
 
 const unchangedShape = record({ checkpoint: text(undefined, 65_536), unchanged: bool })

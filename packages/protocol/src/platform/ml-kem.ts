@@ -1,10 +1,6 @@
 import { ml_kem768 } from '@noble/post-quantum/ml-kem.js'
-import { type Bytes, fromHex } from '../encoding/bytes.ts'
+import type { Bytes } from '../encoding/bytes.ts'
 import type { MlKemKeyPair, PlatformKey } from './platform.ts'
-
-/** DER around the raw ML-KEM-768 forms: SubjectPublicKeyInfo, and PKCS#8 with the 64-byte seed. */
-export const ML_KEM_SPKI_PREFIX: Bytes = fromHex('308204b2300b0609608648016503040402038204a100')
-export const ML_KEM_PKCS8_PREFIX: Bytes = fromHex('3054020100300b060960864801650304040204428040')
 
 const own = (bytes: Uint8Array): Bytes => new Uint8Array(bytes)
 const softKeys = new WeakMap<PlatformKey, Uint8Array>()

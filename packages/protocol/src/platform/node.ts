@@ -2,14 +2,13 @@ import * as crypto from 'node:crypto'
 import { promisify } from 'node:util'
 import { toBase64 } from '../encoding/base64.ts'
 import { type Bytes, concat } from '../encoding/bytes.ts'
-import { expandHkdf } from './hkdf-expand.ts'
 import { hasIdentityR } from './identity-r.ts'
-import { ML_KEM_PKCS8_PREFIX, ML_KEM_SPKI_PREFIX, softMlKem } from './ml-kem.ts'
+import { ML_KEM_PKCS8_PREFIX, ML_KEM_SPKI_PREFIX } from './ml-kem-der.ts'
 import type { Platform, PlatformKey } from './platform.ts'
 
 // Synchronous node:crypto inside: for small values it is six times faster than WebCrypto.
 
-const plain = (buffer: Uint8Array): Bytes =>
+export const plain = (buffer: Uint8Array): Bytes =>
   new Uint8Array(buffer.buffer as ArrayBuffer, buffer.byteOffset, buffer.byteLength)
 
 const PUBLIC_KEY_CACHE_SIZE = 1024
@@ -31,7 +30,7 @@ function publicKey(spki: Uint8Array): crypto.KeyObject {
 const secretKeys = new WeakMap<Uint8Array, crypto.KeyObject>()
 
 /** Given raw bytes, node:crypto spends several times the work of the cipher on finding out what they are. Keys are never changed in place. */
-function secretKey(bytes: Uint8Array): crypto.KeyObject {
+export function secretKey(bytes: Uint8Array): crypto.KeyObject {
   const known = secretKeys.get(bytes)
   if (known) return known
   const key = crypto.createSecretKey(bytes)
@@ -65,6 +64,10 @@ interface Kem {
   encapsulate(key: crypto.KeyObject): { sharedKey: Buffer; ciphertext: Buffer }
   decapsulate(key: crypto.KeyObject, ciphertext: Uint8Array): Buffer
 }
+const ML_KEM_SEED_BYTES = 64
+
+/** Loaded where it is used: whoever reads secrets on Node 24 never does, and starts sooner. */
+const script = () => import('./ml-kem.ts')
 // Node 24 brings ML-KEM; older ones use the script implementation.
 const nativeKem = 'encapsulate' in crypto && 'decapsulate' in crypto ? (crypto as unknown as Kem) : undefined
 
@@ -78,8 +81,6 @@ export const platform: Platform = {
   hmacSha256: (key, data) => plain(crypto.createHmac('sha256', secretKey(key)).update(data).digest()),
   hkdfSha256: (ikm, salt, info, length) =>
     new Uint8Array(crypto.hkdfSync('sha256', secretKey(ikm), salt, info, length)),
-  hkdfExpandSha384: (key, info, length) =>
-    expandHkdf((data) => plain(crypto.createHmac('sha384', secretKey(key)).update(data).digest()), info, length),
   makeSha256: () => streaming(crypto.createHash('sha256')),
   makeHmacSha256: (key) => streaming(crypto.createHmac('sha256', secretKey(key))),
 
@@ -141,17 +142,19 @@ export const platform: Platform = {
     }
   },
   mlKemEncapsulate(key) {
-    if (!nativeKem) return softMlKem.encapsulate(key)
+    if (!nativeKem) return script().then(({ softMlKem }) => softMlKem.encapsulate(key))
     const { ciphertext, sharedKey } = nativeKem.encapsulate(publicKey(concat(ML_KEM_SPKI_PREFIX, key)))
     return { ciphertext: plain(ciphertext), sharedSecret: plain(sharedKey) }
   },
   mlKemDecapsulate: (key, ciphertext) =>
-    nativeKem ? plain(nativeKem.decapsulate(keyObject(key), ciphertext)) : softMlKem.decapsulate(key, ciphertext),
+    nativeKem
+      ? plain(nativeKem.decapsulate(keyObject(key), ciphertext))
+      : script().then(({ softMlKem }) => softMlKem.decapsulate(key, ciphertext)),
 
   makeEd25519: async () => pkcs8Of((await generateKeyPair('ed25519', {})).privateKey),
   makeRsa: async (bits) =>
     pkcs8Of((await generateKeyPair('rsa', { modulusLength: bits, publicExponent: 65_537 })).privateKey),
-  makeMlKem: () => softMlKem.make(platform.randomBytes(64)),
+  makeMlKem: async () => (await script()).softMlKem.make(platform.randomBytes(64)),
   importEd25519(pkcs8) {
     const key = privateKey(pkcs8)
     if (key.asymmetricKeyType !== 'ed25519') throw new TypeError('not an Ed25519 key')
@@ -163,9 +166,11 @@ export const platform: Platform = {
     return { decryptKey: platformKey(key), signKey: platformKey(key), spki: spkiOf(key) }
   },
   importMlKem(seed) {
-    const soft = softMlKem.import(seed)
-    if (!nativeKem) return soft
-    return { key: platformKey(privateKey(concat(ML_KEM_PKCS8_PREFIX, seed))), publicKey: soft.publicKey }
+    if (!nativeKem) return script().then(({ softMlKem }) => softMlKem.import(seed))
+    // OpenSSL does not mind bytes behind the key.
+    if (seed.length !== ML_KEM_SEED_BYTES) throw new TypeError('not an ML-KEM seed')
+    const key = privateKey(concat(ML_KEM_PKCS8_PREFIX, seed))
+    return { key: platformKey(key), publicKey: spkiOf(key).slice(ML_KEM_SPKI_PREFIX.length) }
   },
 }
 

@@ -29,8 +29,6 @@ export interface Platform {
   sha256Base64url(data: Uint8Array): string
   hmacSha256(key: Uint8Array, data: Uint8Array): Bytes
   hkdfSha256(ikm: Uint8Array, salt: Uint8Array, info: Uint8Array, length: number): Bytes
-  /** HKDF-Expand only, as FLOE uses it. */
-  hkdfExpandSha384(key: Uint8Array, info: Uint8Array, length: number): Bytes
   /** Hashes and MACs over streams. */
   makeSha256(): { update(data: Uint8Array): void; digest(): Bytes }
   makeHmacSha256(key: Uint8Array): { update(data: Uint8Array): void; digest(): Bytes }

@@ -1,17 +1,12 @@
-import { ed25519 } from '@noble/curves/ed25519.js'
-import { hkdf } from '@noble/hashes/hkdf.js'
-import { hmac } from '@noble/hashes/hmac.js'
-import { sha256, sha384 } from '@noble/hashes/sha2.js'
 import { fromBase64url, toBase64, toBase64url } from '../encoding/base64.ts'
 import { type Bytes, concat, utf8 } from '../encoding/bytes.ts'
 import { expandHkdf } from './hkdf-expand.ts'
 import { hasIdentityR } from './identity-r.ts'
-import { softMlKem } from './ml-kem.ts'
 import type { Platform, PlatformKey } from './platform.ts'
+import { hmacSha256, makeHmacSha256, makeSha256, sha256 } from './sha256-web.ts'
 
 // WebCrypto for AEAD, RSA and Ed25519; script for hashing, which is nine times faster than digest calls on small inputs.
 
-const own = (bytes: Uint8Array): Bytes => new Uint8Array(bytes)
 const source = (bytes: Uint8Array): Bytes => bytes as Bytes
 const subtle = globalThis.crypto.subtle
 
@@ -58,18 +53,9 @@ const hasEd25519 = (): Promise<boolean> => {
   return ed25519Support
 }
 
-const rawEd25519 = (spki: Uint8Array): Uint8Array => spki.subarray(spki.length - 32)
-
-/** The fallback agrees with platforms only if R is torsion-free and not the identity as well (section 2.1). */
-export function softEd25519Verify(spki: Uint8Array, message: Uint8Array, signature: Uint8Array): boolean {
-  try {
-    if (hasIdentityR(signature)) return false
-    if (!ed25519.verify(signature, message, rawEd25519(spki), { zip215: false })) return false
-    return ed25519.Point.fromBytes(signature.subarray(0, 32)).isTorsionFree()
-  } catch {
-    return false
-  }
-}
+// In script, and together half of all code of this package: loaded where a platform or a key needs them, and not before.
+const soft = () => import('./soft-ed25519.ts')
+const mlKem = async () => (await import('./ml-kem.ts')).softMlKem
 
 const softEd25519Keys = new WeakMap<PlatformKey, Uint8Array>()
 const ED25519_PKCS8_PREFIX_LENGTH = 16
@@ -77,14 +63,16 @@ const ED25519_PKCS8_PREFIX_LENGTH = 16
 export const platform: Platform = {
   randomBytes: (length) => globalThis.crypto.getRandomValues(new Uint8Array(length)),
   allocate: (length) => new Uint8Array(length),
-  sha256: (data) => own(sha256(data)),
-  sha256OfText: (text) => own(sha256(utf8(text))),
+  sha256,
+  sha256OfText: (text) => sha256(utf8(text)),
   sha256Base64url: (data) => toBase64url(sha256(data)),
-  hmacSha256: (key, data) => own(hmac(sha256, key, data)),
-  hkdfSha256: (ikm, salt, info, length) => own(hkdf(sha256, ikm, salt, info, length)),
-  hkdfExpandSha384: (key, info, length) => expandHkdf((data) => own(hmac(sha384, key, data)), info, length),
-  makeSha256: () => streaming(sha256.create()),
-  makeHmacSha256: (key) => streaming(hmac.create(sha256, key)),
+  hmacSha256,
+  hkdfSha256: (ikm, salt, info, length) => {
+    const extracted = hmacSha256(salt, ikm)
+    return expandHkdf((data) => hmacSha256(extracted, data), info, length)
+  },
+  makeSha256,
+  makeHmacSha256,
 
   aesGcmSeal: async (key, nonce, plaintext, aad) =>
     new Uint8Array(
@@ -113,14 +101,14 @@ export const platform: Platform = {
   },
 
   ed25519Verify: async (spki, message, signature) => {
-    if (!(await hasEd25519())) return softEd25519Verify(spki, message, signature)
+    if (!(await hasEd25519())) return (await soft()).softEd25519Verify(spki, message, signature)
     const key = await publicKey(spki, 'Ed25519')
     return !hasIdentityR(signature) && subtle.verify('Ed25519', key, source(signature), source(message))
   },
   ed25519Sign: async (key, message) => {
     const seed = softEd25519Keys.get(key)
     return seed
-      ? own(ed25519.sign(message, seed))
+      ? (await soft()).softEd25519Sign(seed, message)
       : new Uint8Array(await subtle.sign('Ed25519', cryptoKey(key), source(message)))
   },
   rsaPssVerify: async (spki, message, signature) =>
@@ -133,8 +121,8 @@ export const platform: Platform = {
       (plaintext) => new Uint8Array(plaintext),
       () => undefined,
     ),
-  mlKemEncapsulate: (key) => softMlKem.encapsulate(key),
-  mlKemDecapsulate: (key, ciphertext) => softMlKem.decapsulate(key, ciphertext),
+  mlKemEncapsulate: async (key) => (await mlKem()).encapsulate(key),
+  mlKemDecapsulate: async (key, ciphertext) => (await mlKem()).decapsulate(key, ciphertext),
 
   makeEd25519: () => ed25519Pkcs8(platform.randomBytes(32)),
   makeRsa: async (bits) => {
@@ -142,16 +130,19 @@ export const platform: Platform = {
     const pair = await subtle.generateKey(algorithm, true, ['encrypt', 'decrypt'])
     return new Uint8Array(await subtle.exportKey('pkcs8', pair.privateKey))
   },
-  makeMlKem: () => softMlKem.make(platform.randomBytes(64)),
+  makeMlKem: async () => (await mlKem()).make(platform.randomBytes(64)),
   importEd25519: async (pkcs8) => {
-    const seed = pkcs8.slice(ED25519_PKCS8_PREFIX_LENGTH)
-    const spki = ed25519Spki(ed25519.getPublicKey(seed))
     if (await hasEd25519()) {
-      return { key: platformKey(await subtle.importKey('pkcs8', source(pkcs8), 'Ed25519', false, ['sign'])), spki }
+      // Imported extractable once, to read the public half; the key that stays is not extractable.
+      const readable = await subtle.importKey('pkcs8', source(pkcs8), 'Ed25519', true, ['sign'])
+      const { x } = await subtle.exportKey('jwk', readable)
+      const key = await subtle.importKey('pkcs8', source(pkcs8), 'Ed25519', false, ['sign'])
+      return { key: platformKey(key), spki: ed25519Spki(fromBase64url(x as string)) }
     }
+    const seed = pkcs8.slice(ED25519_PKCS8_PREFIX_LENGTH)
     const key: PlatformKey = {}
     softEd25519Keys.set(key, seed)
-    return { key, spki }
+    return { key, spki: ed25519Spki((await soft()).softEd25519PublicKey(seed)) }
   },
   importRsa: async (pkcs8) => {
     // Imported extractable once, to read the public half; the two keys that stay are not extractable.
@@ -164,20 +155,8 @@ export const platform: Platform = {
     const spki = new Uint8Array(await subtle.exportKey('spki', publicCryptoKey))
     return { decryptKey: platformKey(decryptKey), signKey: platformKey(signKey), spki }
   },
-  importMlKem: (seed) => softMlKem.import(seed),
+  importMlKem: async (seed) => (await mlKem()).import(seed),
 }
 
 const ed25519Pkcs8 = (seed: Uint8Array): Bytes => concat(fromBase64url('MC4CAQAwBQYDK2VwBCIEIA'), seed)
 const ed25519Spki = (key: Uint8Array): Bytes => concat(fromBase64url('MCowBQYDK2VwAyEA'), key)
-
-function streaming(hash: { update(data: Uint8Array): unknown; digest(): Uint8Array }): {
-  update(data: Uint8Array): void
-  digest(): Bytes
-} {
-  return {
-    update: (data) => {
-      hash.update(data)
-    },
-    digest: () => own(hash.digest()),
-  }
-}

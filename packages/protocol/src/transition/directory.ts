@@ -197,7 +197,8 @@ async function markFormerVaults(draft: Draft, kid: string): Promise<void> {
     if ((await readVault(draft, vaultId)).dekVersion === dekVersion) await markRotationDue(draft, vaultId)
 }
 
-async function ensureQuorum(
+/** Different people with the cap `dir-admin`, all of them active, as many as the policy in force asks for. */
+export async function ensureQuorum(
   draft: Draft,
   signers: Iterable<string>,
   quorum: 'dirQuorum' | 'recoverQuorum',
@@ -234,11 +235,8 @@ export async function applyPolicySet(draft: Draft, envelope: Envelope): Promise<
     'bad_transition',
     'a policy does not follow its predecessor',
   )
-  draft.write(POLICY_NAME, {
-    policyVersion: payload.policyVersion,
-    policyHash: hash,
-    indexes: [...state.indexes, draft.index],
-  })
+  const { policyVersion } = payload
+  draft.write(POLICY_NAME, { ...state, policyVersion, policyHash: hash, indexes: [...state.indexes, draft.index] })
 }
 
 /** Section 8: only the user enrols the user, and only to a key that holds the cap. */

@@ -40,6 +40,8 @@ export interface LogState {
   readonly org: string
   /** The time of the last leaf; 0 before the first. */
   lastAt(): Awaitable<number>
+  /** The root of the log before the leaf. */
+  logRoot(): Awaitable<Uint8Array>
   get(name: string): Awaitable<JsonObject | undefined>
   /** A document of an earlier leaf; undefined for any other. */
   document(docHash: string): Awaitable<Envelope | undefined>

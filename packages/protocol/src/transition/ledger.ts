@@ -7,6 +7,8 @@ import { principalOf } from '../identity/identifiers.ts'
 import { documentsOf, type LeafUpdate, type MadeLeaf, makeLeaf, parseLeaf, updatesOf } from '../log/leaf.ts'
 import { mapValue } from '../log/map.ts'
 import { makeMap, openPartialMap, type StateMap } from '../log/map-tree.ts'
+import { leafHash } from '../log/merkle.ts'
+import { appendLeaf, EMPTY_FRONTIER, frontierRoot } from '../log/merkle-proofs.ts'
 import { grantName } from '../log/state.ts'
 import type { LiveGrant, LogState } from './draft.ts'
 import { type Act, type Transition, transition } from './transition.ts'
@@ -29,8 +31,8 @@ export interface Ledger extends LogState {
   readonly map: StateMap
   size(): number
   names(): Iterable<string>
-  /** Takes over what a transition changed at `at`; the leaf was made or checked before. */
-  accept(applied: Transition, docs: readonly Envelope[], at: number): void
+  /** Takes over what a transition changed at `at`; its leaf was made or checked before. */
+  accept(applied: Transition, docs: readonly Envelope[], at: number, leaf: Uint8Array): void
 }
 
 export function makeLedger(org: string): Ledger {
@@ -40,7 +42,7 @@ export function makeLedger(org: string): Ledger {
   const grantsByVault = makeShelf<LiveGrant>()
   const grantsByKid = makeShelf<LiveGrant>()
   const map = makeMap()
-  let size = 0
+  let frontier = EMPTY_FRONTIER
   let lastAt = 0
   const isGranted = ({ vaultId, kid, dekVersion }: LiveGrant): boolean =>
     states.get(grantName(vaultId, kid, dekVersion))?.wrapHash !== ''
@@ -57,8 +59,9 @@ export function makeLedger(org: string): Ledger {
   return {
     org,
     map,
-    size: () => size,
+    size: () => frontier.size,
     lastAt: () => lastAt,
+    logRoot: () => frontierRoot(frontier),
     names: () => states.keys(),
     get: (name) => states.get(name),
     document: (docHash) => documents.get(docHash),
@@ -66,14 +69,14 @@ export function makeLedger(org: string): Ledger {
     grantsOfVault: (vaultId) => grantsByVault.of(vaultId).filter(isGranted),
     grantsOfKid: (kid) => grantsByKid.of(kid).filter(isGranted),
     endedGrantsOfKid: (kid) => grantsByKid.of(kid).filter((grant) => !isGranted(grant)),
-    accept: (applied, docs, at) => {
+    accept: (applied, docs, at, leaf) => {
       for (const { name, state } of applied.updates) {
         if (!states.has(name)) shelve(name)
         states.set(name, state)
         map.set(name, mapValue(state))
       }
       for (const envelope of docs) documents.set(documentHash(envelope), envelope)
-      size++
+      frontier = appendLeaf(frontier, leafHash(leaf)).frontier
       lastAt = at
     },
   }
@@ -119,7 +122,7 @@ export async function auditLeaf(ledger: Ledger, material: LeafMaterial): Promise
   ensure(applied.t === leaf.t, 'bad_transition', 'a leaf names another act than its documents make', { t: leaf.t })
   ensureUpdates(ledger.map, applied, updatesOf(leaf, material.updates))
   ensure(toBase64url(rootAfter(ledger.map, applied)) === leaf.r, 'bad_transition', 'a leaf names another state root')
-  ledger.accept(applied, material.docs, leaf.at)
+  ledger.accept(applied, material.docs, leaf.at, material.leaf)
   return applied
 }
 

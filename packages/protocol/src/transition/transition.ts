@@ -15,6 +15,7 @@ import {
 import { type Draft, type LogState, openDraft, type StateUpdate } from './draft.ts'
 import { adminsOf, applyGrant, readersOf, readVault } from './grants.ts'
 import { applyProjectCommit } from './project.ts'
+import { applyLogRecover } from './recovery.ts'
 import { applyVaultCommit, type VaultCommit } from './vault.ts'
 
 // Section 5.7: the one transition function. The server appends what it accepts, the auditor replays it; neither has rules
@@ -29,6 +30,7 @@ export const LEAF_TYPES = [
   'caps.set',
   'policy.set',
   'recovery.enrol',
+  'log.recover',
   'grant.add',
   'vault.commit',
   'vault.move',
@@ -127,6 +129,7 @@ const RULES: Readonly<Record<LeafType, (draft: Draft, byKind: ByKind) => Promise
   'caps.set': single('caps.set', applyCapsSet),
   'policy.set': single('policy.set', applyPolicySet),
   'recovery.enrol': single('recovery.enrol', applyRecoveryEnrol),
+  'log.recover': single('log.recover', applyLogRecover),
   'key.rotate': async (draft, byKind) => {
     pick(byKind, ['key.rotate'], ['wrapped-dek'])
     await applyKeyRotate(draft, only(byKind, 'key.rotate'), byKind.get('wrapped-dek') ?? [])

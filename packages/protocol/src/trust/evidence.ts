@@ -1,20 +1,24 @@
 import { toBase64url } from '../encoding/base64.ts'
 import { hash, integer, list, literal, nullable, type Of, record, type Shape, text, words } from '../encoding/shape.ts'
 import { ensure, PROTOCOL_ERRORS, ProtocolError, type ProtocolErrorCode } from '../errors.ts'
-import { id, vaultIdText } from '../identity/identifiers.ts'
+import { id, kidText, vaultIdText } from '../identity/identifiers.ts'
 import { peekCheckpoint } from '../log/checkpoint.ts'
-import { type ReaderTrust, verifyEnvironmentAnswer } from '../vault/answer.ts'
+import type { ReaderTrust } from '../vault/answer.ts'
+import { type EvidenceForm, evidenceForm, verifyForm } from './evidence-form.ts'
 import { logPinOf, type OrgTrust, shortened, vaultPin } from './store.ts'
 
 // Section 9.3: an alarm leaves a file that a third party can check without keys, without the server and without us.
 
+const MAX_ENDED = 100_000
 const untouched: Shape<unknown> = (value) => value
 const code: Shape<ProtocolErrorCode> = (value, path) => {
   ensure(typeof value === 'string' && Object.hasOwn(PROTOCOL_ERRORS, value), 'malformed', `${path} is not a code`)
   return value as ProtocolErrorCode
 }
 
-const pins = record({
+const endedKey = record({ kid: kidText, status: literal('superseded', 'removed', 'compromised'), end: integer() })
+
+const PIN_MEMBERS = {
   genesis: hash,
   origin: text(undefined, 256),
   logVkeys: list(text(undefined, 4096), 8),
@@ -23,9 +27,11 @@ const pins = record({
   checkpoint: nullable(text(undefined, 65_536)),
   minimum: nullable(record({ size: integer(1), root: hash })),
   vault: nullable(vaultPin),
-})
+}
+/** `ended`: keys whose end only the client remembered (9.4). */
+const pins = record(PIN_MEMBERS, { ended: list(endedKey, MAX_ENDED) })
 
-const evidence = record({
+const MEMBERS = {
   version: literal(1),
   code,
   message: words(1000),
@@ -36,7 +42,9 @@ const evidence = record({
   pins,
   /** The answer as it came, but for the ciphertexts of values. */
   answer: untouched,
-})
+}
+/** `form`: which answer it is; that about an environment if absent. */
+const evidence = record(MEMBERS, { form: evidenceForm })
 export type Evidence = Of<typeof evidence>
 
 export interface Refusal {
@@ -47,12 +55,14 @@ export interface Refusal {
   readonly answer: unknown
   readonly now: number
   readonly maxStaleMs: number
+  readonly form?: EvidenceForm | undefined
 }
 
 /** Everything public that led to a refusal. Holds no key, no value and no ciphertext of a value. */
-export function makeEvidence({ error, org, vaultId, trust, answer, now, maxStaleMs }: Refusal): Evidence {
+export function makeEvidence({ error, org, vaultId, trust, answer, now, maxStaleMs, form }: Refusal): Evidence {
   const { genesis, origin, logVkeys, tlogPolicy, checkpoint, minimum } = trust
   const vault = (Object.hasOwn(trust.vaults, vaultId) && trust.vaults[vaultId]) || null
+  const ended = [...(logPinOf(org, trust).ended ?? [])].map(([kid, entry]) => ({ kid, ...entry }))
   return {
     version: 1,
     code: error.code,
@@ -61,8 +71,9 @@ export function makeEvidence({ error, org, vaultId, trust, answer, now, maxStale
     maxStaleMs,
     org,
     vaultId,
-    pins: { genesis, origin, logVkeys, tlogPolicy, checkpoint, minimum, vault },
+    pins: { genesis, origin, logVkeys, tlogPolicy, checkpoint, minimum, vault, ...(ended.length > 0 && { ended }) },
     answer: withoutValues(answer),
+    ...(form !== undefined && { form }),
   }
 }
 
@@ -84,6 +95,8 @@ export interface EvidenceVerdict {
   /** The code the answer is refused with now; null if its public part verifies, as with alarms that only a key holder can see. */
   readonly found: ProtocolErrorCode | null
   readonly reproduced: boolean
+  /** False for an answer that is shown to be looked at: nothing was run again. */
+  readonly checkable: boolean
   /** Both checkpoints of a log, where the pins held one. */
   readonly checkpoints: readonly { readonly size: number; readonly root: string }[]
 }
@@ -92,7 +105,8 @@ export interface EvidenceVerdict {
 export async function checkEvidence(candidate: unknown): Promise<EvidenceVerdict> {
   const file = evidence(candidate, 'evidence')
   const { pins: held, vaultId, org } = file
-  const log = logPinOf(org, {
+  const ended = new Map(held.ended?.map(({ kid, status, end }) => [kid, { status, end }]))
+  const pinned = logPinOf(org, {
     ...held,
     mode: 'pinned',
     policyVersion: 0,
@@ -104,17 +118,19 @@ export async function checkEvidence(candidate: unknown): Promise<EvidenceVerdict
     alarms: [],
   })
   const trust: ReaderTrust = {
-    log,
+    log: { ...pinned, ended },
     genesis: held.genesis,
     freshness: { now: file.at, maxStaleMs: file.maxStaleMs },
     ...(held.vault !== null && { vaultPin: held.vault }),
   }
-  const found = await refusalOf(() => verifyEnvironmentAnswer(file.answer, vaultId, trust))
+  const { form = 'environment' } = file
+  const found = form === 'other' ? null : await refusalOf(() => verifyForm(form)(file.answer, vaultId, trust))
   const notes = [
     held.checkpoint,
     (file.answer as { transparency?: { checkpoint?: unknown } } | null)?.transparency?.checkpoint,
   ]
-  return { claimed: file.code, found, reproduced: found === file.code, checkpoints: notes.flatMap(describeCheckpoint) }
+  const verdict = { claimed: file.code, found, reproduced: found === file.code, checkable: form !== 'other' }
+  return { ...verdict, checkpoints: notes.flatMap(describeCheckpoint) }
 }
 
 async function refusalOf(verify: () => Promise<unknown>): Promise<ProtocolErrorCode | null> {

@@ -4,12 +4,20 @@ import { equalBytes } from '../encoding/bytes.ts'
 import { ensure } from '../errors.ts'
 import { principalOf } from '../identity/identifiers.ts'
 import { peekCheckpoint } from '../log/checkpoint.ts'
-import { POLICY_NAME, policyState } from '../log/state.ts'
+import { type KidState, POLICY_NAME, type PolicyState, policyState } from '../log/state.ts'
 import { stateOf } from '../log/transparency.ts'
 import { currentAdmins } from '../vault/authority.ts'
 import type { VerifiedProject } from '../vault/project.ts'
 import type { VerifiedHead } from '../vault/vault.ts'
-import { MAX_KIDS, type OrgTrust, orgTrustOf, type PrincipalPin, type SignerPin, type TrustStore } from './store.ts'
+import {
+  MAX_KIDS,
+  newestRecovery,
+  type OrgTrust,
+  orgTrustOf,
+  type PrincipalPin,
+  type SignerPin,
+  type TrustStore,
+} from './store.ts'
 
 // Section 9.1: old store + verified read → new store, or a refusal that leaves the old one as it is.
 
@@ -22,6 +30,7 @@ export interface Notice {
     | 'policy_changed'
     | 'rotation_due'
     | 'no_witness'
+    | 'log_recovered'
   readonly subject: string
 }
 
@@ -54,7 +63,7 @@ export function remember(store: TrustStore, round: VerifiedRound): Remembered {
   const next: OrgTrust = {
     ...old,
     ...pinSigners(old, round, isNewest, notices),
-    policyVersion: pinPolicy(old, directory, isNewest, notices),
+    ...pinPolicy(old, directory, isNewest, notices),
     ...(isNewest && { checkpoint: directory.view.checkpoint.note, checkpointAt: now }),
     vaults: pinVaults(old, round.heads, notices),
     projects: pinProjects(old, round.projects ?? []),
@@ -68,6 +77,8 @@ export function remember(store: TrustStore, round: VerifiedRound): Remembered {
  * read is the older one. Each checkpoint a store takes is proven to extend the one it has, or a fork could slip between.
  */
 function compareCheckpoints(old: OrgTrust, { view }: VerifiedDirectory): boolean {
+  const isOfThisLog = view.recovered === newestRecovery(old)
+  ensure(isOfThisLog, 'missing_consistency', 'a recovery was accepted while this was read: read again from there')
   const seen = old.checkpoint === null ? null : peekCheckpoint(old.checkpoint)
   if (!seen) return true
   const { size, root } = view.checkpoint
@@ -105,15 +116,16 @@ function pinSigners(
     if (!seen && record.t === 'key.recover') notices.push({ code: 'recovery_discontinuity', subject: entry.kid })
     if (!seen && !firstContact && record.t === 'key.add' && !old.signers[record.by])
       notices.push({ code: 'new_endorser', subject: record.by })
-    const isOlder = seen !== undefined && !isNewest
-    signers[entry.kid] = {
-      firstIndex: entry.added,
-      lastIndex: isOlder ? seen.lastIndex : directory.view.checkpoint.size - 1,
-      status: isOlder ? seen.status : entry.status,
-      capSets: isOlder ? seen.capSets : entry.capSets.length,
-      via: record.t,
+    const fresh: SignerPin = {
+      firstIndex: seen?.firstIndex ?? entry.added,
+      lastIndex: directory.view.checkpoint.size - 1,
+      status: entry.status,
+      capSets: entry.capSets.length,
+      via: seen?.via ?? record.t,
       verified: seen?.verified ?? (confirmed?.has(entry.kid) ? 'oob' : old.mode === 'tofu' ? 'tofu' : 'endorsed'),
+      ...(seen?.cut !== undefined && entry.status !== 'active' && { cut: seen.cut }),
     }
+    signers[entry.kid] = seen && !isNewest ? seen : fresh
     const broken = known?.continuity === 'broken' || record.t === 'key.recover'
     principals[principal] = {
       // The newest ones: whoever rotates for years must not outgrow the store.
@@ -127,14 +139,24 @@ function pinSigners(
 /** A key comes once; one that has ended stays so and can only turn out to be worse; caps that were taken stay taken. */
 function ensureSameKey({ entry, record }: DirectoryKey, seen: SignerPin, isNewest: boolean): void {
   const { kid, added, end, status } = entry
-  const isSame = seen.firstIndex === added && seen.via === record.t
+  const { cut } = seen
+  // It came in a part of the log that is gone. It may come again, in another way, and counts as ended all the same.
+  const isGone = cut !== undefined && seen.firstIndex >= cut
+  const isSame = isGone || (seen.firstIndex === added && seen.via === record.t)
   ensure(isSame, 'log_fork', 'a known key came into the directory in another way', { kid })
   if (!isNewest) return
   const isWorse = status === seen.status || status === 'compromised'
   const hasEnded = isWorse && end !== null && end <= seen.lastIndex + 1
   ensure(seen.status === 'active' || hasEnded, 'log_rollback', 'a key that had ended is back', { kid })
-  const capSets = entry.capSets.filter(({ index }) => index <= seen.lastIndex).length
-  ensure(capSets === seen.capSets, 'log_rollback', 'the caps of a key are older than ones already seen', { kid })
+  ensure(hasSeenCaps(entry, seen), 'log_rollback', 'the caps of a key are older than ones already seen', { kid })
+}
+
+/** Caps that were set in a part of the log that is gone have to be set again, or a recovery would give back what was taken. */
+function hasSeenCaps(entry: KidState, { lastIndex, capSets, cut, status }: SignerPin): boolean {
+  const before = entry.capSets.filter(({ index }) => index <= lastIndex).length
+  if (cut === undefined || before === capSets) return before === capSets
+  const isSetAgain = before < capSets && entry.capSets.some(({ index }) => index >= cut)
+  return isSetAgain || status !== 'active'
 }
 
 function ensureContinuity(
@@ -145,22 +167,62 @@ function ensureContinuity(
   // A leaf rotates one key: a second key that says it came by it was made with a stolen one.
   const isTwin = known.kids.some((kid) => signers[kid]?.via === 'key.rotate' && signers[kid].firstIndex === entry.added)
   const rotated = record.t === 'key.rotate' && known.kids.includes(record.oldKid) && !isTwin
-  const continuous = rotated || record.t === 'key.recover' || confirmed?.has(entry.kid)
+  // The very key, which names itself: a recovery had taken it out of the log.
+  const isBack = known.kids.includes(entry.kid)
+  const continuous = rotated || isBack || record.t === 'key.recover' || confirmed?.has(entry.kid)
   ensure(continuous, 'continuity_broken', 'a known principal has a new key that nothing links to the old one', {
     kid: entry.kid,
     known: known.kids,
   })
 }
 
-function pinPolicy(old: OrgTrust, { view }: VerifiedDirectory, isNewest: boolean, notices: Notice[]): number {
-  const version = stateOf(view, POLICY_NAME, policyState)?.policyVersion ?? old.policyVersion
+type PolicyPins = Pick<OrgTrust, 'policyVersion' | 'policyIndexes' | 'recoverQuorum' | 'recoveries'>
+
+function pinPolicy(
+  old: OrgTrust,
+  { view, policy }: VerifiedDirectory,
+  isNewest: boolean,
+  notices: Notice[],
+): PolicyPins {
+  const state = stateOf(view, POLICY_NAME, policyState)
+  const version = state?.policyVersion ?? old.policyVersion
   ensure(!isNewest || version >= old.policyVersion, 'log_rollback', 'the policy is older than one already seen', {
     seen: old.policyVersion,
     now: version,
   })
   if (old.policyVersion > 0 && version > old.policyVersion)
     notices.push({ code: 'policy_changed', subject: String(version) })
-  return Math.max(version, old.policyVersion)
+  const { policyVersion, policyIndexes, recoverQuorum, recoveries } = old
+  if (!state || !isNewest) {
+    const newest = Math.max(version, policyVersion)
+    return { policyVersion: newest, ...given({ policyIndexes, recoverQuorum, recoveries }) }
+  }
+  return {
+    policyVersion: version,
+    policyIndexes: state.indexes,
+    ...given({ recoverQuorum: policy?.recoverQuorum ?? recoverQuorum }),
+    ...given({ recoveries: pinRecoveries(old, view, state, notices) }),
+  }
+}
+
+/** The members that are there; a store holds no others. */
+const given = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
+
+/** Whoever reads learns that the log was restored, also who has lost nothing by it. The list only grows, with the log. */
+function pinRecoveries(
+  { recoveries: known = [], checkpoint }: OrgTrust,
+  { since }: VerifiedDirectory['view'],
+  { recoveries: now = [] }: PolicyState,
+  notices: Notice[],
+): OrgTrust['recoveries'] {
+  const isContinued = known.every(({ index, docHash }, i) => now[i]?.index === index && now[i]?.docHash === docHash)
+  const added = now.slice(known.length)
+  const isLater = added.every(({ index }) => index >= (since?.size ?? 0))
+  ensure(isContinued && isLater, 'log_rollback', 'the recoveries of the log are not those already seen')
+  for (const { index, docHash } of checkpoint === null ? [] : added)
+    notices.push({ code: 'log_recovered', subject: `${index} ${docHash}` })
+  return now.length > 0 ? [...known, ...added] : undefined
 }
 
 function pinVaults(old: OrgTrust, heads: readonly VerifiedHead[], notices: Notice[]): OrgTrust['vaults'] {
@@ -182,7 +244,10 @@ function pinVaults(old: OrgTrust, heads: readonly VerifiedHead[], notices: Notic
     if (state.rotationDue) notices.push({ code: 'rotation_due', subject: vaultId })
     const { dekVersion, dekCommit, aclVersion, adminsHash } = state
     const size = Math.max(directory.view.checkpoint.size, before?.size ?? 0)
-    vaults[vaultId] = { headVersion, headHash: hash, dekVersion, dekCommit, aclVersion, admins, adminsHash, size }
+    const chain = vault.chain.sets.map((set) => ({ index: set.index, hash: set.hash }))
+    const at = { head: state.headIndex, epoch: state.epochIndex, acl: state.aclIndex }
+    const versions = { headVersion, headHash: hash, dekVersion, dekCommit, aclVersion }
+    vaults[vaultId] = { ...versions, admins, adminsHash, size, chain, at }
   }
   return vaults
 }

@@ -1,9 +1,22 @@
 import { fromBase64url } from '../encoding/base64.ts'
-import { hash, integer, list, literal, nullable, type Of, record, type Shape, text, words } from '../encoding/shape.ts'
+import {
+  hash,
+  hashOrNone,
+  integer,
+  list,
+  literal,
+  nullable,
+  type Of,
+  record,
+  risingIntegers,
+  type Shape,
+  text,
+  words,
+} from '../encoding/shape.ts'
 import { ensure } from '../errors.ts'
 import { id, kidText, principalText, projectIdText, vaultIdText } from '../identity/identifiers.ts'
 import { peekCheckpoint } from '../log/checkpoint.ts'
-import type { LogPin } from '../log/transparency.ts'
+import type { EndedKey, LogPin } from '../log/transparency.ts'
 import { MAX_VKEY_LENGTH, type TrustAnchor } from './anchor.ts'
 
 // Section 9.1: what a client remembers. Kept as JSON in a file or in IndexedDB; this package only computes the next one.
@@ -21,32 +34,43 @@ const dictionary =
     return candidate as Readonly<Record<string, T>>
   }
 
-const signerPin = record({
-  firstIndex: integer(),
-  lastIndex: integer(),
-  status: literal('active', 'superseded', 'removed', 'compromised'),
-  via: literal('org.genesis', 'key.add', 'key.rotate', 'key.recover'),
-  verified: literal('oob', 'endorsed', 'tofu'),
-  /** How many caps.set documents it had had. */
-  capSets: integer(),
-})
+const signerPin = record(
+  {
+    firstIndex: integer(),
+    lastIndex: integer(),
+    status: literal('active', 'superseded', 'removed', 'compromised'),
+    via: literal('org.genesis', 'key.add', 'key.rotate', 'key.recover'),
+    verified: literal('oob', 'endorsed', 'tofu'),
+    /** How many caps.set documents it had had. */
+    capSets: integer(),
+  },
+  /** The log was cut here by a recovery, and what the pin says was seen in the part that is gone (9.4). */
+  { cut: integer(1) },
+)
 export const MAX_KIDS = 1024
 const principalPin = record({ kids: list(kidText, MAX_KIDS), continuity: literal('ok', 'broken') })
 /** `size` is that of the log in which it was so: what changes later is committed later. */
 const chainPin = { adminsHash: hash, size: integer(1) }
-export const vaultPin = record({
-  headVersion: integer(1),
-  headHash: hash,
-  dekVersion: integer(1),
-  dekCommit: hash,
-  aclVersion: integer(1),
-  admins: list(principalText, 64),
-  ...chainPin,
-})
-const projectPin = record({ projectVersion: integer(1), docHash: hash, ...chainPin })
+const MAX_CHAIN = 1024
+/** Every document of an admin chain with its leaf: what a recovery keeps of a chain is told by the leaf. */
+const chain = list(record({ index: integer(), hash }), MAX_CHAIN)
+/** Version 0 is that of which nothing is known any more: it was seen in a part of the log that was given up. */
+export const vaultPin = record(
+  {
+    headVersion: integer(),
+    headHash: hashOrNone,
+    dekVersion: integer(),
+    dekCommit: hashOrNone,
+    aclVersion: integer(),
+    admins: list(principalText, 64),
+    ...chainPin,
+  },
+  { chain, at: record({ head: integer(), epoch: integer(), acl: integer() }) },
+)
+const projectPin = record({ projectVersion: integer(), docHash: hashOrNone, ...chainPin }, { chain, at: integer() })
 const alarm = record({ at: integer(), code: text(/^[a-z_]{1,64}$/), detail: words(1000) }, { evidence: words(1000) })
 
-const orgTrust = record({
+const ORG_MEMBERS = {
   genesis: hash,
   mode: literal('pinned', 'tofu'),
   origin: text(undefined, 256),
@@ -63,10 +87,19 @@ const orgTrust = record({
   vaults: dictionary(vaultIdText, vaultPin),
   projects: dictionary(projectIdText, projectPin),
   alarms: list(alarm, 1000),
+}
+const orgTrust = record(ORG_MEMBERS, {
+  /** The leaves of the policies, and the recovery quorum of the newest one. */
+  policyIndexes: risingIntegers(MAX_CHAIN),
+  recoverQuorum: integer(1, 7),
+  /** Every log.recover of the log (9.4); with the time it was accepted, where it gave up something that was seen. */
+  recoveries: list(record({ index: integer(), docHash: hash }, { at: integer() }), MAX_CHAIN),
 })
 export type OrgTrust = Of<typeof orgTrust>
 export type SignerPin = Of<typeof signerPin>
 export type PrincipalPin = Of<typeof principalPin>
+export type VaultPinned = Of<typeof vaultPin>
+export type ProjectPinned = Of<typeof projectPin>
 export type Alarm = Of<typeof alarm>
 
 const store = record({ version: literal(1), orgs: dictionary(id, orgTrust) })
@@ -138,7 +171,28 @@ export function logPinOf(org: string, trust: OrgTrust): LogPin {
   const seen = trust.checkpoint
     ? peekCheckpoint(trust.checkpoint)
     : trust.minimum && { size: trust.minimum.size, root: fromBase64url(trust.minimum.root) }
-  return { org, origin: trust.origin, logKeys: trust.logVkeys, witnessPolicy: trust.tlogPolicy, seen }
+  const recovered = newestRecovery(trust)
+  const ended = endedKeys(trust)
+  return {
+    org,
+    origin: trust.origin,
+    logKeys: trust.logVkeys,
+    witnessPolicy: trust.tlogPolicy,
+    seen,
+    ...(recovered !== '' && { recovered }),
+    ...(ended.size > 0 && { ended }),
+  }
+}
+
+export const newestRecovery = ({ recoveries = [] }: Pick<OrgTrust, 'recoveries'>): string =>
+  recoveries.at(-1)?.docHash ?? ''
+
+/** The keys whose end only this store remembers. */
+function endedKeys({ signers }: OrgTrust): ReadonlyMap<string, EndedKey> {
+  const ended = new Map<string, EndedKey>()
+  for (const [kid, { status, cut }] of Object.entries(signers))
+    if (cut !== undefined && status !== 'active') ended.set(kid, { status, end: cut })
+  return ended
 }
 
 const MAX_ALARMS = 1000

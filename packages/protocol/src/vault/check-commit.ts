@@ -1,4 +1,5 @@
-import { type AssetRow, assetContent } from '../attachments/checkpoint.ts'
+import { assetContent } from '../attachments/checkpoint.ts'
+import type { AssetRow } from '../attachments/row.ts'
 import { ensure } from '../errors.ts'
 import { claimedKind, type Envelope, type KeyOf, peekDocument, verifyDocument } from '../identity/document.ts'
 import { envelopeHash, parseEnvelope } from '../values/field.ts'

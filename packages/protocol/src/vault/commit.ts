@@ -1,4 +1,4 @@
-import type { AssetRow } from '../attachments/checkpoint.ts'
+import type { AssetRow } from '../attachments/row.ts'
 import { compareText } from '../encoding/bytes.ts'
 import { hashOrNone, integer, list, type Of, record, type Shape, text } from '../encoding/shape.ts'
 import { ensure } from '../errors.ts'

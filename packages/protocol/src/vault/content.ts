@@ -1,4 +1,4 @@
-import { type AssetRow, assetRow } from '../attachments/checkpoint.ts'
+import { type AssetRow, assetRow } from '../attachments/row.ts'
 import { toBase64url } from '../encoding/base64.ts'
 import { encodeMapProof, type MapProofText, mapRoot, mapValue, proveMap } from '../log/map.ts'
 import type { EnvRow, ItemDetailPayload, ItemRow, Tree } from './documents.ts'

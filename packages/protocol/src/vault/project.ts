@@ -35,6 +35,9 @@ export interface ProjectResponse {
 export interface ProjectPin extends ChainPin {
   readonly projectVersion: number
   readonly docHash: string
+  /** The leaves of the admin chain and of the document (9.4). */
+  readonly chain?: readonly { readonly index: number; readonly hash: string }[]
+  readonly at?: number
 }
 
 declare const verifiedProject: unique symbol
@@ -66,7 +69,8 @@ export async function verifyProject(
     )
     const same = state.projectVersion !== pin.projectVersion || state.docHash === pin.docHash
     ensure(same, 'project_mismatch', 'the project has a known version with other content', { projectId })
-    const isLater = state.projectVersion === pin.projectVersion || state.index >= pin.size
+    // Version 0: what was seen of it was given up with the log it was in (9.4).
+    const isLater = [0, state.projectVersion].includes(pin.projectVersion) || state.index >= pin.size
     ensure(isLater, 'project_mismatch', 'a change of the project claims to be older than one without it', { projectId })
   }
   const chain = await verifyAdminChain(
@@ -91,7 +95,9 @@ export async function verifyProject(
   const entitled = adminsBefore(chain, state.index).has(principalOf(payload.by))
   ensure(entitled, 'not_authorised', 'the project is not signed by one of its admins', { projectId, by: payload.by })
   const { projectVersion, adminsHash } = state
-  const seen: ProjectPin = { projectVersion, docHash: hash, adminsHash, size: directory.view.checkpoint.size }
+  const { size } = directory.view.checkpoint
+  const sets = chain.sets.map((set) => ({ index: set.index, hash: set.hash }))
+  const seen: ProjectPin = { projectVersion, docHash: hash, adminsHash, size, chain: sets, at: state.index }
   return { projectId, docHash: hash, payload, pin: seen } as unknown as VerifiedProject
 }
 

@@ -1,4 +1,4 @@
-import { type AssetRow, assetRow } from '../attachments/checkpoint.ts'
+import { type AssetRow, assetRow } from '../attachments/row.ts'
 import { fromBase64url, toBase64url } from '../encoding/base64.ts'
 import type { Bytes } from '../encoding/bytes.ts'
 import { ensure, type ProtocolErrorCode } from '../errors.ts'

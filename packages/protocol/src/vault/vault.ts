@@ -118,10 +118,12 @@ function checkPin(state: VaultState, pin: VaultPin): void {
 function checkSince(state: VaultState, pin: VaultPin): void {
   const { vaultId } = state
   const { size } = pin
+  // Version 0: what was seen of it was given up with the log it was in (9.4).
+  const isNew = (now: number, seen: number): boolean => seen > 0 && now > seen
   const since = [
-    ...(state.headVersion > pin.headVersion ? [state.headIndex] : []),
-    ...(state.aclVersion > pin.aclVersion ? [state.aclIndex] : []),
-    ...(state.dekVersion > pin.dekVersion ? [state.epochIndex] : []),
+    ...(isNew(state.headVersion, pin.headVersion) ? [state.headIndex] : []),
+    ...(isNew(state.aclVersion, pin.aclVersion) ? [state.aclIndex] : []),
+    ...(isNew(state.dekVersion, pin.dekVersion) ? [state.epochIndex] : []),
   ]
   const isLater = since.every((index) => index >= size)
   ensure(isLater, 'vault_fork', 'a change of the vault claims to be older than a vault without it', { vaultId, size })

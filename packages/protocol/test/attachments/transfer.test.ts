@@ -8,9 +8,17 @@ import {
   type VerifiedAsset,
 } from '../../src/attachments/checkpoint.ts'
 import { contentKeyBytes, unwrapContentKey } from '../../src/attachments/content-key.ts'
-import { ciphertextSizeOf } from '../../src/attachments/floe.ts'
+import { ciphertextSizeOf, plaintextSizeWithin } from '../../src/attachments/floe.ts'
 import { decryptStream } from '../../src/attachments/floe-stream.ts'
-import { decryptAttachment, encryptAttachment, partsOf } from '../../src/attachments/transfer.ts'
+import {
+  type AttachmentDraft,
+  decryptAttachment,
+  draftAttachment,
+  encryptAttachment,
+  encryptDraft,
+  partsOf,
+  rewrapDraft,
+} from '../../src/attachments/transfer.ts'
 import { toBase64url } from '../../src/encoding/base64.ts'
 import { type Bytes, concat } from '../../src/encoding/bytes.ts'
 import { lp } from '../../src/encoding/lp.ts'
@@ -21,7 +29,7 @@ import { attest, NAME, ORG, OTHER_VAULT, PLACE, type Sealed, sealAttachment, VAU
 
 // Section 7: whole attachments, up and down; attacks 22 and 23 of section 10.
 // Seen red: each size, hash and limit check switched off in turn, the final segment given out before the checks, a byte left
-// out of the ciphertext hash, one more member in FLOE's associated data.
+// out of the ciphertext hash, one more member in FLOE's associated data; position, finality or content left out of repeatable nonces.
 
 const dek = makeDek({ org: ORG, vaultId: VAULT, dekVersion: 2 })
 const SEGMENT = 1_048_576
@@ -240,5 +248,74 @@ describe('the parts of an upload', () => {
   it('are at most 10,000', () => {
     expect(partsOf(MAX_CIPHERTEXT_BYTES)).toHaveLength(10_000)
     expect(() => partsOf(MAX_CIPHERTEXT_BYTES + 1)).toThrow(expect.objectContaining({ code: 'limit_exceeded' }))
+  })
+})
+
+describe('an upload that is taken up again', () => {
+  const again = async (draft: AttachmentDraft, bytes: Uint8Array, sizes?: readonly number[]): Promise<Sealed> => {
+    const encrypted = await encryptDraft({ dek, place: PLACE, draft, source: chunked(bytes, sizes) })
+    return { ciphertext: await collect(encrypted.ciphertext), content: encrypted.content() }
+  }
+
+  it('gives the same bytes for the same content, whatever the chunks, and they open like any other', async () => {
+    const draft = await draftAttachment(dek, PLACE, NAME)
+    const first = await again(draft, plaintext)
+    const second = await again(JSON.parse(JSON.stringify(draft)) as AttachmentDraft, plaintext, [70_001])
+    expect(equal(first.ciphertext, second.ciphertext)).toBe(true)
+    expect(second.content).toEqual(first.content)
+    expect(equal(await collect(download(first.ciphertext, await attest(alice, first.content))), plaintext)).toBe(true)
+    const other = await again(await draftAttachment(dek, PLACE, NAME), plaintext)
+    expect(equal(first.ciphertext.subarray(0, 74), other.ciphertext.subarray(0, 74))).toBe(false)
+  })
+
+  it('has another nonce for another content at the same place, and for the same content at another place', async () => {
+    const draft = await draftAttachment(dek, PLACE, NAME)
+    const changed = plaintext.slice()
+    changed[0] = (changed[0] ?? 0) ^ 1
+    const nonces = ({ ciphertext }: Sealed): string[] =>
+      [0, 1, 2].map((i) => toBase64url(ciphertext.slice(74 + i * SEGMENT + 4, 74 + i * SEGMENT + 16)))
+    const [before, after] = [nonces(await again(draft, plaintext)), nonces(await again(draft, changed))]
+    expect(after[0]).not.toBe(before[0])
+    expect(after.slice(1)).toEqual(before.slice(1))
+    const zeros = nonces(await again(draft, new Uint8Array(3 * SEGMENT_PLAINTEXT)))
+    expect(new Set(zeros).size).toBe(3)
+    // A last segment and a middle one of the same place and content differ as well.
+    const longer = nonces(await again(draft, new Uint8Array(4 * SEGMENT_PLAINTEXT)))
+    expect(longer.slice(0, 2)).toEqual(zeros.slice(0, 2))
+    expect(longer[2]).not.toBe(zeros[2])
+  })
+
+  it('goes on in its place only, and under the key it was begun under or wrapped anew', async () => {
+    const draft = await draftAttachment(dek, PLACE, NAME)
+    const elsewhere = { ...PLACE, assetId: 'ast_other' }
+    const begin = (place: typeof PLACE, of: AttachmentDraft) =>
+      encryptDraft({ dek, place, draft: of, source: chunked(NOTHING) })
+    expect(await refusal(() => begin(elsewhere, draft))).toBe('aead')
+    const foreign = await draftAttachment(dek, PLACE, NAME)
+    expect(await refusal(() => begin(PLACE, { ...draft, meta: foreign.meta }))).toBe('aead')
+    const next = makeDek({ org: ORG, vaultId: VAULT, dekVersion: 3 })
+    const { content: result } = await again(draft, plaintext)
+    expect(await rewrapDraft(result, PLACE, dek, dek)).toBe(result)
+    const rewrapped = await rewrapDraft(result, PLACE, dek, next)
+    expect(rewrapped).toEqual({ ...result, cek: rewrapped.cek, dekVersion: 3 })
+    const [older, newer] = await Promise.all([
+      unwrapContentKey(dek, PLACE, result.cek),
+      unwrapContentKey(next, PLACE, rewrapped.cek),
+    ])
+    expect(equal(contentKeyBytes(older), contentKeyBytes(newer))).toBe(true)
+  })
+
+  it('knows how much of the content is in the first bytes of its ciphertext', () => {
+    for (const size of [0, 1, SEGMENT_PLAINTEXT - 1, SEGMENT_PLAINTEXT, SEGMENT_PLAINTEXT + 1, 5 * SEGMENT_PLAINTEXT])
+      expect(plaintextSizeWithin(ciphertextSizeOf(size))).toBe(size)
+    expect([0, 74, 105, 106, 107, 74 + SEGMENT, 74 + SEGMENT + 33].map((size) => plaintextSizeWithin(size))).toEqual([
+      0,
+      0,
+      0,
+      0,
+      1,
+      SEGMENT_PLAINTEXT,
+      SEGMENT_PLAINTEXT + 1,
+    ])
   })
 })

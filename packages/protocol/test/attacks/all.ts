@@ -24,6 +24,9 @@ import { MEMORY_LOG } from './memory-log.ts'
 import { POLICIES } from './policies.ts'
 import { PROJECTS, PROJECTS_HONEST } from './projects.ts'
 import { RECOVERY_ACTS } from './recovery-acts.ts'
+import { RESTORED } from './restored.ts'
+import { RESTORED_ACTS } from './restored-acts.ts'
+import { RESTORED_HONEST, RESTORED_MEMORY } from './restored-memory.ts'
 import { ROWS, ROWS_HONEST } from './rows.ts'
 import { SUCCESSION } from './succession.ts'
 import { USER, USER_HONEST } from './user.ts'
@@ -50,6 +53,7 @@ export const ATTACKS: Readonly<Record<string, readonly Attack[]>> = {
   'access, rotation and grants': [...ACCESS, ...VAULT_KEYS, ...GRANTS],
   'the directory, by members': [...MEMBERS, ...RECOVERY_ACTS],
   'false leaves': FALSE_LEAVES,
+  'a restored server': [...RESTORED, ...RESTORED_MEMORY, ...RESTORED_ACTS],
 }
 
 export const HONEST: readonly Honest[] = [
@@ -70,4 +74,5 @@ export const HONEST: readonly Honest[] = [
   ...ACCESS_HONEST,
   ...MEMBERS_HONEST,
   ...FALSE_LEAVES_HONEST,
+  ...RESTORED_HONEST,
 ]

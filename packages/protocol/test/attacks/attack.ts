@@ -1,6 +1,7 @@
 import { ProtocolError, type ProtocolErrorCode } from '../../src/errors.ts'
 import type { Envelope } from '../../src/identity/document.ts'
 import type { Identity, Recipient } from '../../src/identity/private-keys.ts'
+import { type AdoptedRecovery, adoptRecovery, verifyRecovery } from '../../src/trust/recovery.ts'
 import { type Remembered, remember, type VerifiedRound } from '../../src/trust/remember.ts'
 import { logPinOf, orgTrustOf, serialiseTrustStore, type TrustStore } from '../../src/trust/store.ts'
 import { valueText } from '../../src/values/field.ts'
@@ -56,6 +57,8 @@ export interface Client {
   /** The vault keys, unwrapped with the counting private key. */
   unwrap(head: VerifiedHead, wraps: readonly Envelope[]): Promise<VaultKeys>
   remember(round: Omit<VerifiedRound, 'now'>): Remembered
+  /** Goes on with a restored log, if the answer proves that it may. */
+  recover(answer: unknown): Promise<AdoptedRecovery>
   /** What reaches the user. */
   release(value: string): void
 }
@@ -125,6 +128,14 @@ function openClient(world: World, reader: Identity, tally: Tally): Client {
   }
   const head = async (answer: unknown, vaultId = world.prod): Promise<VerifiedHead> =>
     verifyVaultAnswer(answer as VaultAnswer, vaultId, world.trust(tally.store, vaultId))
+  const recover = async (answer: unknown): Promise<AdoptedRecovery> => {
+    const { freshness } = world.trust(tally.store)
+    const verified = await verifyRecovery(answer, ORG, orgTrustOf(tally.store, ORG), freshness)
+    const adopted = adoptRecovery(tally.store, verified, world.now)
+    // What is refused afterwards must leave the store as the recovery made it.
+    Object.assign(tally, { store: adopted.store, before: serialiseTrustStore(adopted.store) })
+    return adopted
+  }
   const learn = async (...vaultIds: readonly string[]): Promise<void> => {
     for (const vaultId of vaultIds.length > 0 ? vaultIds : [world.prod]) await read(await ask(vaultId), vaultId)
     Object.assign(tally, { privateOperations: 0, before: serialiseTrustStore(tally.store) })
@@ -140,6 +151,7 @@ function openClient(world: World, reader: Identity, tally: Tally): Client {
     head,
     unwrap: (verified, wraps) => openVaultKeys(verified, wraps, recipient),
     remember: keep,
+    recover,
     release: (value) => {
       tally.released.push(value)
     },

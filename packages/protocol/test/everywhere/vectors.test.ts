@@ -25,6 +25,7 @@ import keyRotate from '../../vectors/key-rotate.json' with { type: 'json' }
 import keyid from '../../vectors/keyid.json' with { type: 'json' }
 import leaf from '../../vectors/leaf.json' with { type: 'json' }
 import log from '../../vectors/log.json' with { type: 'json' }
+import logRecover from '../../vectors/log-recover.json' with { type: 'json' }
 import lp from '../../vectors/lp.json' with { type: 'json' }
 import map from '../../vectors/map.json' with { type: 'json' }
 import padding from '../../vectors/padding.json' with { type: 'json' }
@@ -109,6 +110,7 @@ const FILES: readonly (readonly [file: unknown, operations: Operations])[] = [
   [keyRevoke, ledgerOperations],
   [capsSet, ledgerOperations],
   [policySet, ledgerOperations],
+  [logRecover, ledgerOperations],
   [invite, inviteOperations],
   [acl, ledgerOperations],
   [project, ledgerOperations],
@@ -167,8 +169,8 @@ describe('the published vectors', () => {
     }
   })
 
-  it('are 38 files with more than 2000 cases, every one of which ran above', () => {
-    expect(new Set(files.map(({ vectors }) => vectors)).size).toBe(38)
+  it('are 39 files with more than 2000 cases, every one of which ran above', () => {
+    expect(new Set(files.map(({ vectors }) => vectors)).size).toBe(39)
     expect(files.reduce((sum, { cases }) => sum + cases.length, 0)).toBeGreaterThan(2000)
   })
 })

@@ -14,7 +14,7 @@ import {
   type RsaPublicKey,
 } from '../../src/identity/der.ts'
 import { decodePem } from '../../src/identity/private-keys.ts'
-import { ML_KEM_PKCS8_PREFIX } from '../../src/platform/ml-kem.ts'
+import { ML_KEM_PKCS8_PREFIX } from '../../src/platform/ml-kem-der.ts'
 import keysFile from '../../vectors/keys.json' with { type: 'json' }
 import { codeOf } from '../encoding/refused.ts'
 import { EXPONENT } from './moduli.ts'

@@ -6,6 +6,7 @@ import { IDENTITY } from './extra/identity.ts'
 import { INVITES } from './extra/invites.ts'
 import { LOG_CASES } from './extra/log.ts'
 import { NOTE_CASES } from './extra/notes.ts'
+import { RECOVERY_CASES } from './extra/recovery.ts'
 import { TRANSITION_CASES } from './extra/transition.ts'
 import { TRUST_CASES } from './extra/trust.ts'
 import { USER_CASES } from './extra/user.ts'
@@ -23,6 +24,7 @@ export const EXTRA_CASES: readonly ExtraCase[] = [
   ...INVITES,
   ...TRANSITION_CASES,
   ...TRUST_CASES,
+  ...RECOVERY_CASES,
 ]
 
 /** What is wrong with the refusal; empty if nothing is. */

@@ -8,7 +8,8 @@ import { type Bytes, concat, toHex, utf8 } from '../../src/encoding/bytes.ts'
 import { encodeEd25519Spki } from '../../src/identity/der.ts'
 import { decodePem } from '../../src/identity/private-keys.ts'
 import { platform as node } from '../../src/platform/node.ts'
-import { softEd25519Verify, platform as web } from '../../src/platform/web.ts'
+import { softEd25519Verify } from '../../src/platform/soft-ed25519.ts'
+import { platform as web } from '../../src/platform/web.ts'
 import keysFile from '../../vectors/keys.json' with { type: 'json' }
 import { BOTH, bytes, flipped, inside } from './both.ts'
 

@@ -7,7 +7,7 @@ import { documentHash, type Envelope, makeDocument } from '../../src/identity/do
 import type { Identity } from '../../src/identity/private-keys.ts'
 import { kidName, POLICY_NAME } from '../../src/log/state.ts'
 import { openDraft } from '../../src/transition/draft.ts'
-import { makeLedger } from '../../src/transition/ledger.ts'
+import { leafOf, makeLedger } from '../../src/transition/ledger.ts'
 import { transition } from '../../src/transition/transition.ts'
 import { refusal } from '../log/refusal.ts'
 import { identityOf } from '../world/actors.ts'
@@ -107,7 +107,8 @@ describe('a genesis', () => {
     const agent = await newIdentity('agent:ag_founder')
     const ledger = makeLedger(ORG)
     const genesis = await found([agent], [agent])
-    ledger.accept(await transition(ledger, 0, { docs: [genesis], at: T0 }), [genesis], T0)
+    const applied = await transition(ledger, 0, { docs: [genesis], at: T0 })
+    ledger.accept(applied, [genesis], T0, leafOf(ledger.map, applied, T0).bytes)
     expect(await capsAt(openDraft(ledger, 1, T0).directory, agent.kid, 1)).toEqual(new Set(['agent', 'dir-admin']))
   })
 })

@@ -1,5 +1,5 @@
 import type { Cap } from '../../src/directory/documents.ts'
-import { recoveryEnrol } from '../../src/directory/documents.ts'
+import { logRecover, recoveryEnrol } from '../../src/directory/documents.ts'
 import { documentHash, type Envelope } from '../../src/identity/document.ts'
 import { type Principal, principalOf } from '../../src/identity/identifiers.ts'
 import type { Identity } from '../../src/identity/private-keys.ts'
@@ -10,6 +10,7 @@ import { deriveProjectId } from '../../src/vault/authority.ts'
 import { type AclEntry, projectCreate, projectSet } from '../../src/vault/documents.ts'
 import { createVault } from '../../src/vault/lifecycle.ts'
 import { wrapDek } from '../../src/wraps/wrapped-key.ts'
+import { sizeAndRoot } from '../world/recovery.ts'
 import { MINUTE, ORG, openWorld, type World } from '../world/world.ts'
 import {
   aclOf,
@@ -232,6 +233,14 @@ const project: Maker = async (org, chance) => {
   return { docs: [create, set], accepted: () => org.projects.push(id) }
 }
 
+/** The log goes on where it is: for the rules it is the statement that counts, whatever was lost. */
+const restore: Maker = async (org, chance) => {
+  const { size, root } = sizeAndRoot(org.world)
+  const lost = { size: size + chance.pick(3), root: '' }
+  const members = { keptSize: size, keptRoot: root, lost, reason: 'restored', salt: salt() }
+  return { docs: [await sign(org.world, logRecover, members, org.world.actors.alice)] }
+}
+
 export const MAKERS: readonly Maker[] = [
   addKey,
   addKey,
@@ -250,6 +259,7 @@ export const MAKERS: readonly Maker[] = [
   newVault,
   move,
   project,
+  restore,
 ]
 
 /** Draws one act; undefined where what was drawn cannot be done now. */

@@ -103,6 +103,7 @@ describe('an act', () => {
     const before: LogState = {
       org: ledger.org,
       lastAt: count('lastAt', ledger.lastAt),
+      logRoot: count('logRoot', ledger.logRoot),
       get: count('get', ledger.get),
       document: count('document', ledger.document),
       kidsOf: count('kidsOf', ledger.kidsOf),

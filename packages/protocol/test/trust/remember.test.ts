@@ -63,7 +63,8 @@ describe('the first read', () => {
       via: 'key.add',
       verified: 'endorsed',
     })
-    const { headVersion, headHash, dekVersion, dekCommit, aclVersion, adminsHash } = vaultStateOf(world)
+    const state = vaultStateOf(world)
+    const { headVersion, headHash, dekVersion, dekCommit, aclVersion, adminsHash } = state
     expect(trustOf(store).vaults[world.prod]).toEqual({
       headVersion,
       headHash,
@@ -73,6 +74,8 @@ describe('the first read', () => {
       admins: ['user:ou_alice'],
       adminsHash,
       size,
+      chain: [{ index: state.createIndex, hash: adminsHash }],
+      at: { head: state.headIndex, epoch: state.epochIndex, acl: state.aclIndex },
     })
   })
 

@@ -75,7 +75,7 @@ export async function openLogHost(org: string): Promise<LogHost> {
 
   function appendFalse(applied: Transition, docs: readonly Envelope[], at: number): void {
     const made = leafOf(ledger.map, applied, at)
-    ledger.accept(applied, docs, at)
+    ledger.accept(applied, docs, at, made.bytes)
     for (const { name, state } of applied.updates) states.set(name, state)
     leaves.push({ made, docs })
   }

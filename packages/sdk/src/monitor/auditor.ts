@@ -95,6 +95,8 @@ export function makeAuditor({ cosigner, anchor: anchorText, record, directory }:
     if (refused) throw new AlreadyRefused(refused)
     const checkpoint = await openNewest(anchor, source)
     const known = await knownOf(record, anchor)
+    // A recovery was accepted: what was replayed beyond it is gone.
+    if (((await record.latest(anchor.origin)).seen?.size ?? 0) < replay.size()) replay = makeReplay(anchor)
     await catchUp(replay, checkpoint, known, source).catch((error: unknown) => {
       if (!(error instanceof LeavesDiffer) || replay.size() === 0) throw error
       // Where another history begins is seen from the first leaf only.

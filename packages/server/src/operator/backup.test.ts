@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
+import { type Envelope, logRecover, makeDocument, peekCheckpoint, toBase64url } from '@strongroom/protocol'
 import { createClient } from '@strongroom/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { identityOf } from '../../test/actors.ts'
@@ -111,10 +112,12 @@ describe('a restored database', () => {
       expect(Object.keys(after)).toEqual(Object.keys(before))
       const withoutOwnRecord = (rows: string[] = []): string[] =>
         rows.filter((row) => !row.includes('"operator.restore"'))
-      const changed = ['audit_event', 'audit_unsealed', 'server_secret', 'session']
+      const changed = ['audit_event', 'audit_unsealed', 'log_state', 'server_secret', 'session']
       for (const table of Object.keys(before).filter((name) => !changed.includes(name)))
         expect([table, after[table]]).toEqual([table, before[table]])
       expect(withoutOwnRecord(after.audit_event)).toEqual(before.audit_event)
+      const unmarked = (rows: string[] = []) => rows.map((row) => ({ ...JSON.parse(row), restored_at: null }))
+      expect(unmarked(after.log_state)).toEqual(before.log_state?.map((row) => JSON.parse(row)))
       expect(after.session?.map((row) => ({ ...JSON.parse(row), revoked_at: null }))).toEqual(
         before.session?.map((row) => JSON.parse(row)),
       )
@@ -145,15 +148,29 @@ describe('a restored database', () => {
     })
   })
 
-  it('can go on with its log', async () => {
+  it('goes on with its log once the admins have signed that it was restored, and not before', async () => {
     await withTarget(async (target) => {
       await restore(operatorOf(target), archive)
-      const doc = await acme.keyAdd(await identityOf('carol', 'user:ou_carol'))
-      await inOrg(target.deps, acme.orgId, (db) => appendAct(target.deps, db, acme.orgId, { docs: [doc] }))
-      const { rows } = await seeingAll(target, (client) =>
-        client.query('select size from log_state where org_id = $1', [acme.orgId]),
-      )
-      expect(Number(rows[0].size)).toBe(3)
+      const append = (doc: Envelope) =>
+        inOrg(target.deps, acme.orgId, (db) => appendAct(target.deps, db, acme.orgId, { docs: [doc] }))
+      const logState = () =>
+        seeingAll(target, async (client) => {
+          const { rows } = await client.query('select size, note, restored_at from log_state where org_id = $1', [
+            acme.orgId,
+          ])
+          return rows[0] as { size: string; note: string; restored_at: Date | null }
+        })
+      const key = await acme.keyAdd(await identityOf('carol', 'user:ou_carol'))
+      await expect(append(key)).rejects.toMatchObject({ code: 'recovery_required' })
+      const { note } = await logState()
+      const { size: keptSize, root } = peekCheckpoint(note)
+      const kept = { keptSize, keptRoot: toBase64url(root), lost: { size: keptSize, root: '' } }
+      const salt = 'AAAAAAAAAAAAAAAAAAAAAA'
+      const members = { org: acme.orgId, at: Date.now(), ...kept, reason: 'drill', salt }
+      await append(await makeDocument(logRecover, members, [acme.founder]))
+      await append(key)
+      const { size, restored_at } = await logState()
+      expect([Number(size), restored_at]).toEqual([4, null])
     })
   })
 

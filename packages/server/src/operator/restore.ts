@@ -22,7 +22,8 @@ const BATCH_CHARACTERS = 4_000_000
 /**
  * Into an empty database of the same version, all or nothing. Counts, the archive's digest and the root of every log are
  * compared before anything is kept. The server has to be started anew afterwards, since its secrets are those of the archive
- * then. API keys are as they were: one that was revoked after the backup works again until it is revoked again.
+ * then. Every log waits for a signed recovery statement: until then it is read and not written. API keys are as they were: one
+ * that was revoked after the backup works again until it is revoked again.
  */
 export async function restore(deps: OperatorDeps, file: string, lock: ArchiveLock = deps): Promise<RestoreReport> {
   return asOwner(deps, 'read committed', async (db) => {
@@ -41,6 +42,7 @@ export async function restore(deps: OperatorDeps, file: string, lock: ArchiveLoc
     let endedSessions = 0
     for (const orgId of orgs) {
       endedSessions += await endSessions(deps, db, orgId)
+      await markRestored(deps, db, orgId)
       await recordOperator(deps, db, orgId, { action: 'operator.restore', metadata: { backupOf: head.createdAt } })
     }
     return {
@@ -191,6 +193,17 @@ async function advanceIdentities(db: Db, tables: readonly Table[], orgs: readonl
         )
     }
   }
+}
+
+/** Nothing is appended to a log that comes from a backup before its administrators have signed that it goes on from there. */
+async function markRestored({ now }: OperatorDeps, db: Db, orgId: string): Promise<void> {
+  await nameOrg(db, orgId)
+  await db
+    .updateTable('log_state')
+    .set({ restored_at: now() })
+    .where('org_id', '=', orgId)
+    .where('size', '>', 0)
+    .execute()
 }
 
 async function endSessions({ now }: OperatorDeps, db: Db, orgId: string): Promise<number> {

@@ -1,4 +1,5 @@
 import { platform } from '#platform'
+import { checkStorageUrl } from '../../../src/attachments/address.ts'
 import {
   assetRowOf,
   makeAssetCheckpoint,
@@ -115,6 +116,17 @@ const KEYS = [
 
 const FILE = new Uint8Array(1_100_000)
 
+const HTTPS = { server: 'https://vault.example' }
+const ADDRESSES = [
+  extra('address-of-no-text', 'malformed', () => checkStorageUrl(7, HTTPS)),
+  extra('address-that-is-none', 'asset_url', () => checkStorageUrl('not an address', HTTPS)),
+  extra('address-with-a-user', 'asset_url', () => checkStorageUrl('https://user@vault.example/x', HTTPS)),
+  extra('address-elsewhere', 'asset_url', () => checkStorageUrl('https://evil.example/x', HTTPS)),
+  extra('address-without-encryption', 'asset_url', () =>
+    checkStorageUrl('http://store.example/x', { ...HTTPS, origins: ['http://store.example'] }),
+  ),
+]
+
 const TRANSFER = [
   extra('attachment-too-large', 'limit_exceeded', () => partsOf(10_001 * 8_388_608)),
   extra('attachment-not-encrypted-to-its-end', 'asset_mismatch', async () =>
@@ -143,4 +155,4 @@ const TRANSFER = [
   }),
 ]
 
-export const ATTACHMENT_CASES = [...FLOE, ...KEYS, ...TRANSFER]
+export const ATTACHMENT_CASES = [...FLOE, ...KEYS, ...ADDRESSES, ...TRANSFER]

@@ -1,5 +1,5 @@
 import type { directory } from '@strongroom/contract'
-import { capsSet, keyRecover, peekDocument, policySet } from '@strongroom/protocol'
+import { capsSet, keyRecover, logRecover, peekDocument, policySet } from '@strongroom/protocol'
 import { transact } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
@@ -31,4 +31,11 @@ export const recoverKey: Handler<typeof directory.recoverKey> = (ctx, { body: { 
     if (!principal.startsWith('agent:')) throw new ApiError('invalid_document', { details: { rule: 'not_an_agent' } })
     await ensureActiveAgent(ctx, principal.slice('agent:'.length))
     return { kid, ...(await commitDirectory(ctx, [event], { allowed: ['key.recover'] })) }
+  })
+
+export const recoverLog: Handler<typeof directory.recoverLog> = (ctx, { body: { event } }) =>
+  transact(ctx, async (ctx) => {
+    const { by } = (await refusing(async () => peekDocument(logRecover, event))).payload
+    ensureBroughtBySigner(ctx, by)
+    return commitDirectory(ctx, [event], { allowed: ['log.recover'] })
   })

@@ -1,6 +1,7 @@
 import type { transparency } from '@strongroom/contract'
 import type { Handlers } from '../../http/mount.ts'
 import { addCosignatures, setWitnesses, witnesses } from './cosignatures.ts'
+import { recovery, recoveryStatement } from './recovery.ts'
 import { checkpoint, document, entries, entriesTile, proof, state, tile } from './service.ts'
 
 export const transparencyRoutes: Handlers<typeof transparency> = {
@@ -10,6 +11,8 @@ export const transparencyRoutes: Handlers<typeof transparency> = {
   entries,
   entriesTile,
   proof,
+  recovery,
+  recoveryStatement,
   setWitnesses,
   state,
   tile,

@@ -61,6 +61,15 @@ export async function entries(
   return rows
 }
 
+/** The newest checkpoint, and since when the log waits for the statement that it was restored. */
+export const restoredLog = (db: Db, orgId: string): Promise<{ restoredAt: Date | null; note: string } | undefined> =>
+  db
+    .selectFrom('log_state')
+    .select(['restored_at as restoredAt', 'note'])
+    .where('org_id', '=', orgId)
+    .where('size', '>', 0)
+    .executeTakeFirst()
+
 /** The checkpoint of a size, with the cosignatures that are known for it. */
 export async function checkpointOf(db: Db, orgId: string, size: number): Promise<{ note: string } | undefined> {
   const { rows } = await sql<{ note: string }>`
