@@ -12,7 +12,7 @@ import {
 } from '@strongroom/protocol'
 import { ensureWritable, openVault, type WritableVault } from '../../access/vaults.ts'
 import { record } from '../../audit/record.ts'
-import { type Ctx, type TxCtx, transact } from '../../context.ts'
+import type { Ctx, TxCtx } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { lockOrgLog } from '../../log/append.ts'
@@ -20,6 +20,7 @@ import { refusing } from '../../log/refusals.ts'
 import { objectStorage } from '../../outside/object-storage-choice.ts'
 import { type CommitRule, commitVault, receiptOf, refuseUnless } from '../vaults/commit.ts'
 import * as vaultStore from '../vaults/store.ts'
+import { transactInTurn } from '../vaults/turns.ts'
 import { attachmentAnswer, look, targetsOf } from './service.ts'
 import * as store from './store.ts'
 
@@ -37,8 +38,9 @@ function peekCheckpoint(commit: Commit) {
 
 export const finish: Handler<typeof attachments.finish> = async (ctx, { params, body }) => {
   const checkpoint = await ensureThere(ctx, params, body.commit)
-  return transact(
+  return transactInTurn(
     ctx,
+    [params.vaultId],
     async (ctx) => {
       await lockOrgLog(ctx)
       const vault = ensureWritable(await openVault(ctx, params.vaultId, 'attachment_not_found'))

@@ -1,12 +1,11 @@
 import { type Attachment, type attachments, MAX_PARTS, PART_BYTES } from '@strongroom/contract'
-import { itemDetail, peekDocument, proveAssetRow } from '@strongroom/protocol'
+import { itemDetail, peekDocument } from '@strongroom/protocol'
 import { ensureWritable, openVault, type WritableVault } from '../../access/vaults.ts'
 import { record } from '../../audit/record.ts'
 import { type Ctx, type TxCtx, transact } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { objectStorage } from '../../outside/object-storage-choice.ts'
-import { signedVault } from '../vaults/answer.ts'
 import * as vaultStore from '../vaults/store.ts'
 import { ensureRoomForUpload, reserveParts } from './quota.ts'
 import * as store from './store.ts'
@@ -15,7 +14,6 @@ import * as store from './store.ts'
 // server learns their size and hash by reading them once, and never what they mean.
 
 const PART_URL_MS = 15 * 60_000
-const TICKET_MS = 5 * 60_000
 
 /** A transaction before the one that answers: what it finds out may be out of date by then, and is asked again there. */
 export const look = <T>(ctx: Ctx, work: (ctx: TxCtx) => Promise<T>): Promise<T> =>
@@ -76,6 +74,16 @@ export const upload: Handler<typeof attachments.upload> = async (ctx, { params }
   return { uploadId, status, data: parts?.map(({ partNumber, size, etag }) => ({ partNumber, size, etag })) ?? [] }
 }
 
+/** Room is given back by the sweeper, which knows when the bytes are gone. */
+export const abort: Handler<typeof attachments.abort> = (ctx, { params }) =>
+  transact(ctx, async (ctx) => {
+    const { vault, upload } = await openUpload(ctx, params.vaultId, params.uploadId)
+    const { uploadId } = upload
+    await store.endUpload(ctx.db, vault.orgId, uploadId, ctx.now())
+    await record(ctx, { action: 'attachment.upload.abort', targets: targetsOf(vault.vaultId, { upload: uploadId }) })
+    return { uploadId }
+  })
+
 export const attachmentAnswer = ({ createdAt, ...row }: store.AttachmentRow): Attachment => ({
   ...row,
   createdAt: createdAt.toISOString(),
@@ -123,30 +131,3 @@ async function refusingIds<T>(write: Promise<T>): Promise<T> {
     throw (error as { code?: string }).code === UNIQUE_VIOLATION ? new ApiError('id_conflict') : error
   }
 }
-
-export const ticket: Handler<typeof attachments.ticket> = (ctx, { params }) =>
-  transact(
-    ctx,
-    async (ctx) => {
-      const vault = await openVault(ctx, params.vaultId, 'attachment_not_found')
-      const { assetId } = params
-      const { key, checkpoint, detail } = found(
-        await store.downloadable(ctx.db, vault, assetId),
-        'attachment_not_found',
-      )
-      // What an item no longer lists is archived with its former version.
-      const { itemId, assets } = peekDocument(itemDetail, detail).payload
-      if (!assets.includes(assetId)) throw new ApiError('attachment_not_found')
-      const content = vaultStore.contentOf(await vaultStore.contentRows(ctx.db, vault))
-      const row = found(content.assets.get(assetId), 'attachment_not_found')
-      const { siblings, terminal } = proveAssetRow(content, assetId)
-      const { signed } = await signedVault(ctx, vault, { kids: checkpoint.signatures.map(({ keyid }) => keyid) })
-      const targets = targetsOf(vault.vaultId, { item: itemId, attachment: assetId })
-      await record(ctx, { action: 'attachment.download', targets })
-      const expiresAt = new Date(ctx.now().getTime() + TICKET_MS)
-      const url = objectStorage(ctx).presignDownload(key, expiresAt)
-      const proof = { siblings: [...siblings], terminal: terminal && [...terminal] }
-      return { url, expiresAt: expiresAt.toISOString(), row, proof, checkpoint, signed }
-    },
-    { atOneMoment: true },
-  )

@@ -252,6 +252,20 @@ export async function downloadable(
   return rows[0]
 }
 
+export const checkpointsOf = (
+  db: Db,
+  { orgId, vaultId }: ReadableVault,
+  itemId: string,
+): Promise<{ assetId: string; checkpoint: Envelope }[]> =>
+  db
+    .selectFrom('vault_asset')
+    .select(['asset_id as assetId', sql<Envelope>`checkpoint`.as('checkpoint')])
+    .where('org_id', '=', orgId)
+    .where('vault_id', '=', vaultId)
+    .where('item_id', '=', itemId)
+    .orderBy('asset_id')
+    .execute()
+
 /** Which of these contents are in storage as their checkpoints say. */
 export async function countStored(
   db: Db,
