@@ -7,13 +7,14 @@ const agent = new Agent({ keepAlive: true, maxSockets: Number.POSITIVE_INFINITY 
 
 export const leanFetch: typeof fetch = (input, init = {}) =>
   new Promise((resolve, reject) => {
-    const { method = 'GET', headers, body } = init
+    const { method = 'GET', headers, body, signal } = init
     const text = typeof body === 'string' ? body : undefined
     const call = request(String(input), {
       agent,
       method,
+      ...(signal && { signal }),
       headers: {
-        ...(headers as Record<string, string>),
+        ...(headers instanceof Headers ? Object.fromEntries(headers) : (headers as Record<string, string>)),
         ...(text !== undefined && { 'content-length': Buffer.byteLength(text) }),
       },
     })

@@ -2,8 +2,6 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Checked, FromLoad, Pace, Seen, Start, ToLoad } from './messages.ts'
 
-const LOAD = fileURLToPath(new URL('./load.ts', import.meta.url))
-
 /** The process of the writers, from outside. */
 export interface LoadProcess {
   run(): void
@@ -16,8 +14,9 @@ export interface LoadProcess {
 
 type Listener = (message: FromLoad) => void
 
-export async function startLoad(start: Omit<Start, 'type'>): Promise<LoadProcess> {
-  const child: ChildProcess = fork(LOAD, [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+/** `program` is what the process runs. */
+export async function startLoad(program: URL, start: Omit<Start, 'type'>): Promise<LoadProcess> {
+  const child: ChildProcess = fork(fileURLToPath(program), [], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const listeners = new Set<Listener>()
   child.on('message', (message: FromLoad) => {
     for (const listener of [...listeners]) listener(message)

@@ -6,6 +6,8 @@ export interface Start {
   readonly setupToken: string
   readonly dataDirectory: string
   readonly seed: number
+  /** How many write at once, where the suite leaves that open. */
+  readonly writers?: number
 }
 
 export type ToLoad =
@@ -39,6 +41,8 @@ export interface Checked {
   readonly ambiguous: number
   readonly lost: readonly string[]
   readonly failures: readonly string[]
+  /** What a suite counts besides, since the beginning. */
+  readonly counts?: Readonly<Record<string, number>>
 }
 
 export type FromLoad = { readonly type: 'ready' } | Pace | Seen | Checked | { readonly type: 'broken'; why: string }

@@ -9,9 +9,12 @@ export interface Options {
   readonly seed: number
   /** The mutant: PostgreSQL acknowledges before it has written. */
   readonly unsafe: boolean
+  /** How many write at once; left to the suite if absent. */
+  readonly writers?: number
 }
 
-const USAGE = 'usage: crash.ts [--kills=N] [--seed=N] [--mode=server|postgres|both|all] [--unsafe]'
+const USAGE = 'usage: [--kills=N] [--seed=N] [--mode=server|postgres|both|all] [--writers=N] [--unsafe]'
+const NAMES = ['kills', 'seed', 'mode', 'writers', 'unsafe']
 /** Of all kills; the rest are of the server alone. */
 const SHARE = { postgres: 0.25, both: 0.15 }
 
@@ -28,17 +31,18 @@ function planOf(mode: string, kills: number, seed: number): KillMode[] {
   return makeRandom(seed).shuffled(all)
 }
 
-export function readOptions(args: readonly string[]): Options {
+export function readOptions(args: readonly string[], usualKills = 40): Options {
   const given = new Map(
     args.map((arg): [string, string] => [arg.replace(/^--|=.*$/g, ''), arg.replace(/^[^=]*=?/, '')]),
   )
-  const unknown = [...given.keys()].find((name) => !['kills', 'seed', 'mode', 'unsafe'].includes(name))
+  const unknown = [...given.keys()].find((name) => !NAMES.includes(name))
   const unsafe = given.has('unsafe')
   // The mutant loses only what PostgreSQL itself forgets.
   const mode = given.get('mode') ?? (unsafe ? 'postgres' : 'all')
-  const kills = Number(given.get('kills') ?? (unsafe ? 5 : 40))
+  const kills = Number(given.get('kills') ?? (unsafe ? 5 : usualKills))
   const seed = Number(given.get('seed') ?? Math.floor(Math.random() * 2 ** 31))
-  if (unknown !== undefined || !Number.isSafeInteger(kills) || kills < 1 || !Number.isSafeInteger(seed))
-    throw new TypeError(USAGE)
-  return { plan: planOf(mode, kills, seed), seed, unsafe }
+  const writers = Number(given.get('writers') ?? 1)
+  const areNumbers = [kills, seed, writers].every(Number.isSafeInteger) && kills > 0 && writers > 0
+  if (unknown !== undefined || !areNumbers) throw new TypeError(USAGE)
+  return { plan: planOf(mode, kills, seed), seed, unsafe, ...(given.has('writers') && { writers }) }
 }

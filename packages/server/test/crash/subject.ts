@@ -30,6 +30,7 @@ export interface SubjectOptions {
   readonly dataDirectory: string
   readonly port: number
   readonly unsafe: boolean
+  readonly env?: NodeJS.ProcessEnv
 }
 
 const ENDS_WITHIN_MS = 20_000
@@ -54,10 +55,10 @@ interface Running extends ServerProcess {
   readonly ended: Promise<void>
 }
 
-async function launch({ dataDirectory, port, unsafe }: SubjectOptions): Promise<Running> {
+async function launch({ dataDirectory, port, unsafe, env = {} }: SubjectOptions): Promise<Running> {
   const settings = join(dataDirectory, SETTINGS)
   if (unsafe && existsSync(settings)) writeFileSync(settings, '')
-  const server = await runServer({ data: dataDirectory, port })
+  const server = await runServer({ data: dataDirectory, port, env })
   return { ...server, ended: new Promise((resolve) => server.child.once('close', () => resolve())) }
 }
 
@@ -87,6 +88,7 @@ async function readSetupToken({ output }: ServerProcess): Promise<string> {
 export async function startSubject(options: SubjectOptions): Promise<Subject> {
   const { dataDirectory, unsafe } = options
   let server = await launch(options)
+  let launching = Promise.resolve(server)
   const setupToken = await readSetupToken(server)
   return {
     url: server.url,
@@ -101,14 +103,17 @@ export async function startSubject(options: SubjectOptions): Promise<Subject> {
     restart: async () => {
       const endedByItself = await endOf(server)
       const from = Date.now()
-      server = await launch(options)
+      launching = launch(options)
+      server = await launching
       return { readyMs: Date.now() - from, endedByItself }
     },
     arm: async () => {
       if (unsafe) await makeUnsafe(dataDirectory)
     },
     stop: async () => {
-      await server.end('SIGTERM')
+      // Also one that is just being started: nobody else would end it.
+      const last = await launching.catch(() => server)
+      await last.end('SIGTERM')
     },
   }
 }

@@ -5,7 +5,8 @@ import { members } from './members.ts'
 import { names } from './names.ts'
 import { rotations } from './rotations.ts'
 import { tenants } from './tenants.ts'
+import { vaults } from './vaults.ts'
 import type { Kind } from './writer.ts'
 
 /** Everything that is written under load. */
-export const KINDS: readonly Kind[] = [agents, feedback, groups, members, names, rotations, tenants]
+export const KINDS: readonly Kind[] = [agents, feedback, groups, members, names, rotations, tenants, vaults]
