@@ -1,14 +1,29 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../test/process.ts'
-import type { LoadResult } from './load.ts'
-import { type LoadProcess, type Measured, postgresMicroseconds, startLoad, startMeasured } from './processes.ts'
+import { benchList, benchSearch } from './lists.ts'
+import { type LoadProcess, type Measured, startLoad, startMeasured } from './processes.ts'
+import {
+  type Contender,
+  describe,
+  describeBytes,
+  describeRatio,
+  megabytes,
+  type Round,
+  ratioOf,
+  request,
+  runRound,
+  wait,
+} from './rounds.ts'
 import { countStatements } from './statements.ts'
+import { makeVaultWorld } from './vault-world.ts'
+import { benchCommits, benchReads, type Parts } from './vaults.ts'
 import { makeWorld, type World } from './world.ts'
 
 // What a request costs beside a bare Fastify route with one SELECT, in one run and in turns: these machines are noisy, ratios
-// are not. The server is the one an operator starts: main.ts with its own PostgreSQL, log, telemetry, audit and limits.
+// are not. The server is the one an operator starts: main.ts with its own PostgreSQL, log, telemetry, audit and limits. Of CPU
+// times the best round counts, since other work on the machine only adds; the medians stand beside it.
 
 const CONNECTIONS = 64
 const POOL = 10
@@ -16,94 +31,31 @@ const ROUNDS = 16
 const ROUND_MS = 1500
 const REFUSALS_MS = 3000
 const WARM_UP_MS = 6000
-/** Telemetry of a round is written after it, and belongs to it. */
-const SETTLE_MS = 700
 const IDLE_MS = 5000
 const GOAL_RATIO = 2
 const GOAL_IDLE_BYTES = 150_000_000
-
-const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
-const median = (values: readonly number[]): number => [...values].sort((a, b) => a - b)[values.length >> 1] as number
-
-interface Contender {
-  readonly server: Measured
-  readonly requests: readonly string[]
-  /** The status each answer must have. */
-  readonly status: readonly number[]
-}
-
-interface Round {
-  readonly cpu: number
-  readonly postgres: number | undefined
-  readonly perSecond: number
-  readonly bodyBytes: number
-  readonly answers: LoadResult['answers']
-}
-
-const request = (path: string, headers: readonly string[] = []): string =>
-  [`GET ${path} HTTP/1.1`, 'host: 127.0.0.1', 'user-agent: bench/1.0', ...headers, '', ''].join('\r\n')
-
-async function runRound(
-  { server, requests, status }: Contender,
-  load: LoadProcess,
-  data: string,
-  milliseconds = ROUND_MS,
-): Promise<Round> {
-  const [before, postgresBefore] = [await server.usage(), postgresMicroseconds(data)]
-  const { answers, bodyBytes, seconds } = await load.apply({
-    port: server.port,
-    connections: CONNECTIONS,
-    milliseconds,
-    requests,
-  })
-  await wait(SETTLE_MS)
-  const [after, postgresAfter] = [await server.usage(), postgresMicroseconds(data)]
-  const wrong = Object.keys(answers).filter((given) => !status.includes(Number(given)))
-  if (wrong.length > 0) throw new Error(`unexpected answers: ${JSON.stringify(answers)}`)
-  const count = Object.values(answers).reduce((sum, own) => sum + own, 0)
-  return {
-    cpu: (after.cpuMicroseconds - before.cpuMicroseconds) / count,
-    postgres: postgresAfter === undefined ? undefined : (postgresAfter - (postgresBefore ?? 0)) / count,
-    perSecond: count / seconds,
-    bodyBytes: bodyBytes / count,
-    answers,
-  }
-}
-
-function describe(name: string, rounds: readonly Round[]): string {
-  const of = (value: (round: Round) => number): number => median(rounds.map(value))
-  const postgres = rounds.every((round) => round.postgres !== undefined)
-    ? `; PostgreSQL ${of(({ postgres = 0 }) => postgres).toFixed(0)} µs`
-    : ''
-  const [cpu, perSecond, bytes] = [of(({ cpu }) => cpu), of((round) => round.perSecond), of((round) => round.bodyBytes)]
-  const both = `${bestOf(rounds).toFixed(0).padStart(4)} µs CPU (median ${cpu.toFixed(0)})`
-  return `  ${name.padEnd(26)} ${both}${postgres}; ${perSecond.toFixed(0)} requests/s; ${bytes.toFixed(0)} bytes`
-}
-
-/** Other work on the machine only adds. */
-const bestOf = (rounds: readonly Round[]): number => Math.min(...rounds.map(({ cpu }) => cpu))
+const GROWTH = { entries: 100_000, vaults: 1000, itemsPerVault: 10, listedItems: 10_000 }
 
 /** The two take turns, so that what else the machine does hits both. */
-async function benchMe(ours: Contender, bare: Contender, load: LoadProcess, data: string): Promise<string[]> {
-  for (const contender of [bare, ours]) await runRound(contender, load, data, WARM_UP_MS)
-  const rounds: { ours: Round; bare: Round }[] = []
+async function benchMe(ours: Contender, bare: Contender, load: LoadProcess): Promise<string[]> {
+  const options = { connections: CONNECTIONS, milliseconds: ROUND_MS }
+  for (const contender of [bare, ours]) await runRound(contender, load, { ...options, milliseconds: WARM_UP_MS })
+  const [own, other]: [Round[], Round[]] = [[], []]
   for (let i = 0; i < ROUNDS; i++) {
-    rounds.push({ bare: await runRound(bare, load, data), ours: await runRound(ours, load, data) })
+    other.push(await runRound(bare, load, options))
+    own.push(await runRound(ours, load, options))
   }
-  const [allOurs, allBare] = [rounds.map((round) => round.ours), rounds.map((round) => round.bare)]
-  const ratio = bestOf(allOurs) / bestOf(allBare)
-  const ofMedians = median(allOurs.map(({ cpu }) => cpu)) / median(allBare.map(({ cpu }) => cpu))
   return [
     `${CONNECTIONS} connections, ${ROUNDS} rounds of ${ROUND_MS / 1000} s in turn, for one request:`,
-    describe('bare Fastify, one SELECT:', allBare),
-    describe('GET /api/v1/machine/me:', allOurs),
-    `  ratio ${ratio.toFixed(2)} (of medians ${ofMedians.toFixed(2)}; goal ≤ ${GOAL_RATIO.toFixed(1)}: ${ratio <= GOAL_RATIO ? 'met' : 'missed'})`,
+    describe('bare Fastify, one SELECT', other),
+    describe('GET /api/v1/machine/me', own),
+    describeRatio(ratioOf(own, other), GOAL_RATIO),
   ]
 }
 
 /** Most are over the limit of their address soon; an attacker's requests are, too. */
-async function benchRefusals(ours: Contender, world: World, load: LoadProcess, data: string): Promise<string[]> {
-  const { server, requests } = ours
+async function benchRefusals(ours: Contender, world: World, load: LoadProcess): Promise<string[]> {
+  const { server, data, requests } = ours
   const kinds = [
     ['no credential', []],
     ['a mistyped key', [`x-api-key: ${(world.apiKeys[0] as string).slice(0, -1)}-`]],
@@ -112,67 +64,102 @@ async function benchRefusals(ours: Contender, world: World, load: LoadProcess, d
   const single = { port: server.port, connections: 1, milliseconds: 1, requests: requests.slice(0, 1) }
   const lines: string[] = ['refused without a known principal:']
   for (const [name, headers] of kinds) {
-    const refused: Contender = { server, requests: [request('/api/v1/machine/me', headers)], status: [401, 429] }
+    const refused: Contender = { server, data, requests: [request('/api/v1/machine/me', headers)], status: [401, 429] }
     const counted = await countStatements(world.admin, data, () => load.apply(single))
-    const round = await runRound(refused, load, data, REFUSALS_MS)
+    const round = await runRound(refused, load, { connections: CONNECTIONS, milliseconds: REFUSALS_MS })
     const statements = counted.read()
     await counted.stop()
-    const count = Object.values(round.answers).reduce((sum, own) => sum + own, 0)
     const verdict = `goal 0: ${statements === 0 ? 'met' : 'missed'}`
     lines.push(
-      `  ${`${name}:`.padEnd(26)} ${round.cpu.toFixed(0).padStart(4)} µs CPU; ${round.perSecond.toFixed(0)} requests/s; ${statements} statements for ${count} requests (${verdict})`,
+      `  ${`${name}:`.padEnd(26)} ${round.cpu.toFixed(0).padStart(4)} µs CPU; ${round.perSecond.toFixed(0)} requests/s; ${statements} statements for ${round.count} requests (${verdict})`,
     )
   }
   return lines
 }
 
-const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(0)} MB`
+type Stops = (() => unknown)[]
 
-async function benchServer(data: string): Promise<void> {
-  const stops: (() => unknown)[] = []
+async function startServer(data: string, stops: Stops): Promise<Measured> {
+  const args = ['--data', data, '--port', String(await freePort())]
+  const server = await startMeasured({ program: '../src/main.ts', args, logFile: join(data, 'log') })
+  stops.push(server.stop)
+  return server
+}
+
+interface Started {
+  readonly server: Measured
+  readonly world: World
+  readonly idleBytes: number
+  readonly bareServer: Measured
+  readonly bare: Contender
+  readonly load: LoadProcess
+}
+
+async function startAll(data: string, stops: Stops): Promise<Started> {
+  const server = await startServer(data, stops)
+  await wait(IDLE_MS)
+  const { rssBytes: idleBytes } = await server.usage()
+  const world = await makeWorld(data)
+  stops.push(world.close)
+  const env = { BENCH_URL: world.bareUrl, BENCH_POOL: String(POOL) }
+  const bareServer = await startMeasured({ program: './bare.ts', env, logFile: join(data, 'bare.log') })
+  stops.push(bareServer.stop)
+  const load = startLoad()
+  stops.push(load.stop)
+  const requests = world.bareKeys.map((key) => request(`/rows/${key}`))
+  return { server, world, idleBytes, bareServer, bare: { server: bareServer, data, requests, status: [200] }, load }
+}
+
+const say = (lines: readonly string[]): void => {
+  for (const line of lines) console.log(line)
+}
+
+async function benchRequests({ server, world, bare, load }: Started, data: string): Promise<void> {
+  const requests = world.apiKeys.map((key) => request('/api/v1/machine/me', [`x-api-key: ${key}`]))
+  const ours: Contender = { server, data, requests, status: [200] }
+  say(await benchMe(ours, bare, load))
+  say(await benchRefusals(ours, world, load))
+}
+
+async function benchVaults({ server, bare, load }: Started, data: string, largeData: string, stops: Stops) {
+  const small = { server, data, world: await makeVaultWorld(data) }
+  const largeServer = await startServer(largeData, stops)
+  const start = performance.now()
+  const large = { server: largeServer, data: largeData, world: await makeVaultWorld(largeData, GROWTH) }
+  const { entries, vaults, itemsPerVault, listedItems } = GROWTH
+  const elsewhere = `${vaults} vaults and ${vaults * itemsPerVault} items elsewhere`
+  say([`the large organisation has ${entries} log entries, ${elsewhere} (made in ${seconds(start)} s)`])
+  const parts: Parts = { bare, small, large, load }
+  say(await benchList(large))
+  say(await benchReads(parts))
+  say(await benchCommits(parts))
+  say(await benchSearch(large, `${vaults + 1} vaults with ${vaults * itemsPerVault + listedItems} items`))
+  say([`RSS of the API process of the large organisation: ${megabytes((await largeServer.usage()).rssBytes)}`])
+}
+
+const seconds = (start: number): string => ((performance.now() - start) / 1000).toFixed(0)
+
+async function benchServer(data: string, largeData: string): Promise<void> {
+  const stops: Stops = []
+  const [processor] = cpus()
+  say([`Node ${process.version}, PostgreSQL of its own, ${cpus().length} × ${processor?.model}, ${process.platform}`])
   try {
-    const server = await startMeasured({
-      program: '../src/main.ts',
-      args: ['--data', data, '--port', String(await freePort())],
-      logFile: join(data, 'log'),
-    })
-    stops.push(server.stop)
-    await wait(IDLE_MS)
-    const { rssBytes: idle } = await server.usage()
-    const world = await makeWorld(data)
-    stops.push(world.close)
-    const bareServer = await startMeasured({
-      program: './bare.ts',
-      env: { BENCH_URL: world.bareUrl, BENCH_POOL: String(POOL) },
-      logFile: join(data, 'bare.log'),
-    })
-    stops.push(bareServer.stop)
-    const load = startLoad()
-    stops.push(load.stop)
-    const ours: Contender = {
-      server,
-      requests: world.apiKeys.map((key) => request('/api/v1/machine/me', [`x-api-key: ${key}`])),
-      status: [200],
-    }
-    const bare: Contender = {
-      server: bareServer,
-      requests: world.bareKeys.map((key) => request(`/rows/${key}`)),
-      status: [200],
-    }
-    for (const line of await benchMe(ours, bare, load, data)) console.log(line)
-    const { rssBytes: loaded } = await server.usage()
-    for (const line of await benchRefusals(ours, world, load, data)) console.log(line)
-    console.log(
-      `RSS of the API process: ${megabytes(idle)} idle (goal ≤ ${megabytes(GOAL_IDLE_BYTES)}: ${idle <= GOAL_IDLE_BYTES ? 'met' : 'missed'}); ${megabytes(loaded)} after the load (bare: ${megabytes((await bareServer.usage()).rssBytes)})`,
-    )
+    const started = await startAll(data, stops)
+    const { server, bareServer, idleBytes } = started
+    await benchRequests(started, data)
+    const [own, bare] = [await server.usage(), await bareServer.usage()]
+    say([
+      `RSS of the API process: ${describeBytes(idleBytes, GOAL_IDLE_BYTES)} idle; ${megabytes(own.rssBytes)} after the load (bare: ${megabytes(bare.rssBytes)})`,
+    ])
+    await benchVaults(started, data, largeData, stops)
   } finally {
     for (const stop of stops.reverse()) await stop()
   }
 }
 
-const data = mkdtempSync(join(tmpdir(), 'sr-bench-'))
+const directories = [mkdtempSync(join(tmpdir(), 'sr-bench-')), mkdtempSync(join(tmpdir(), 'sr-bench-large-'))] as const
 try {
-  await benchServer(data)
+  await benchServer(...directories)
 } finally {
-  rmSync(data, { recursive: true, force: true })
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true })
 }

@@ -11,6 +11,7 @@ const fileOf = (name: string): string => fileURLToPath(new URL(name, import.meta
 
 export interface Measured {
   readonly port: number
+  readonly pid: number
   usage(): Promise<Usage>
   stop(): Promise<void>
 }
@@ -24,8 +25,16 @@ interface Start {
   readonly nodeOptions?: readonly string[]
 }
 
-const next = <T>(child: ChildProcess): Promise<T> =>
-  new Promise((resolve) => child.once('message', resolve as () => void))
+/** The next message with this member: a server also says other things to who started it. */
+const next = <T extends object>(child: ChildProcess, member: keyof T & string): Promise<T> =>
+  new Promise((resolve) => {
+    const hear = (message: object): void => {
+      if (!(member in message)) return
+      child.off('message', hear)
+      resolve(message as T)
+    }
+    child.on('message', hear)
+  })
 
 /** A server with the probe in it, once it has said that it is ready. */
 export async function startMeasured({
@@ -51,9 +60,11 @@ export async function startMeasured({
   })
   return {
     port,
+    pid: child.pid ?? 0,
     usage: () => {
+      const answer = next<Usage>(child, 'cpuMicroseconds')
       child.send('usage')
-      return next<Usage>(child)
+      return answer
     },
     stop: () => {
       child.kill('SIGTERM')
@@ -71,8 +82,9 @@ export function startLoad(): LoadProcess {
   const child = spawn(process.execPath, [fileOf('./load.ts')], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   return {
     apply: (load) => {
+      const answer = next<LoadResult>(child, 'answers')
       child.send(load)
-      return next<LoadResult>(child)
+      return answer
     },
     stop: () => child.kill('SIGTERM'),
   }

@@ -5,8 +5,8 @@ import { readConfig } from '../src/config.ts'
 import { inOrg } from '../src/context.ts'
 import { type Database, openDatabase } from '../src/db/database.ts'
 import { makeApiKey } from '../src/secrets/credentials.ts'
-import { loadRootKey } from '../src/secrets/root-key.ts'
-import { loadPepper } from '../src/secrets/server-secrets.ts'
+import { loadRootKey, type RootKey } from '../src/secrets/root-key.ts'
+import { loadPepper, type Pepper } from '../src/secrets/server-secrets.ts'
 import { newId } from '../src/start.ts'
 
 // What is in the database of the server under test: agents with keys, enough of them that none meets its rate limit, and beside
@@ -36,47 +36,89 @@ const loginOf = (dataDirectory: string): Login => {
   return { host: join(home, 'run'), port: 5432, user: 'postgres', password }
 }
 
-export async function makeWorld(dataDirectory: string): Promise<World> {
-  const login = loginOf(dataDirectory)
-  const admin = new pg.Client({ ...login, database: 'strongroom' })
-  await admin.connect()
-  const database = openDatabase({ connection: { ...login, database: 'strongroom' }, poolSize: 1 }, () => undefined)
-  try {
-    const apiKeys = await seedAgents(database, dataDirectory)
-    const bareKeys = await seedBare(admin, login)
-    await admin.query('analyze')
-    const bareUrl = `postgres://postgres:${login.password}@/bench?host=${encodeURIComponent(login.host)}`
-    return { apiKeys, bareUrl, bareKeys, admin, close: () => admin.end() }
-  } finally {
-    await database.close()
-  }
+/** The operator's own way into the database of a running server. */
+export interface Operator {
+  readonly database: Database
+  readonly rootKey: RootKey
+  readonly pepper: Pepper
+  now(): Date
+  /** As superuser: sees every organisation. */
+  readonly admin: pg.Client
+  close(): Promise<void>
 }
 
-async function seedAgents(database: Database, dataDirectory: string): Promise<string[]> {
+export async function openOperator(dataDirectory: string): Promise<Operator> {
+  const login = loginOf(dataDirectory)
+  const admin = new pg.Client({ ...login, database: 'strongroom', options: '-c search_path=strongroom' })
+  await admin.connect()
+  const database = openDatabase({ connection: { ...login, database: 'strongroom' }, poolSize: 1 }, () => undefined)
   const now = (): Date => new Date()
-  const config = readConfig({ STRONGROOM_DATA: dataDirectory }, [])
-  const pepper = await loadPepper({ database, rootKey: loadRootKey(config), now })
-  const own = { org_id: newId('org'), created_at: now() }
-  const tenant = { ...own, tenant_id: newId('ten') }
-  const agents = Array.from({ length: AGENTS }, () => ({ id: newId('agt'), key: makeApiKey(pepper) }))
-  await inOrg({ database }, own.org_id, async (db) => {
+  const rootKey = loadRootKey(readConfig({ STRONGROOM_DATA: dataDirectory }, []))
+  const pepper = await loadPepper({ database, rootKey, now })
+  const close = async (): Promise<void> => {
+    await database.close()
+    await admin.end()
+  }
+  return { database, rootKey, pepper, now, admin, close }
+}
+
+export async function makeWorld(dataDirectory: string): Promise<World> {
+  const operator = await openOperator(dataDirectory)
+  const { admin, close } = operator
+  const place = await seedOrg(operator, 'bench')
+  const agents = await seedAgents(operator, place, AGENTS, ['machine.vault.read', 'machine.agent.read'])
+  const login = loginOf(dataDirectory)
+  const bareKeys = await seedBare(admin, login)
+  await admin.query('analyze')
+  const bareUrl = `postgres://postgres:${login.password}@/bench?host=${encodeURIComponent(login.host)}`
+  return { apiKeys: agents.map(({ apiKey }) => apiKey), bareUrl, bareKeys, admin, close }
+}
+
+export interface Place {
+  readonly orgId: string
+  readonly tenantId: string
+}
+
+export async function seedOrg({ database, now }: Operator, name: string): Promise<Place> {
+  const place = { orgId: newId('org'), tenantId: newId('ten') }
+  const own = { org_id: place.orgId, created_at: now() }
+  await inOrg({ database }, place.orgId, async (db) => {
     await db
       .insertInto('org')
-      .values({ ...own, name: 'bench', genesis_hash: '', log_origin: `bench/${own.org_id}` })
+      .values({ ...own, name, genesis_hash: '', log_origin: `bench/${place.orgId}` })
       .execute()
     await db
       .insertInto('tenant')
-      .values({ ...tenant, parent_id: null, name: 'main', status: 'active' })
+      .values({ ...own, tenant_id: place.tenantId, parent_id: null, name: 'main', status: 'active' })
       .execute()
+  })
+  return place
+}
+
+export interface SeededAgent {
+  readonly agentId: string
+  readonly apiKey: string
+}
+
+export async function seedAgents(
+  { database, pepper, now }: Operator,
+  { orgId, tenantId }: Place,
+  count: number,
+  permissions: readonly string[],
+): Promise<SeededAgent[]> {
+  const own = { org_id: orgId, created_at: now() }
+  const agents = Array.from({ length: count }, () => ({ agentId: newId('agt'), key: makeApiKey(pepper) }))
+  await inOrg({ database }, orgId, async (db) => {
     await db
       .insertInto('agent')
       .values(
-        agents.map(({ id }) => ({
-          ...tenant,
-          agent_id: id,
-          name: `deploy ${id}`,
+        agents.map(({ agentId }) => ({
+          ...own,
+          tenant_id: tenantId,
+          agent_id: agentId,
+          name: `deploy ${agentId}`,
           status: 'active',
-          permissions: ['machine.vault.read', 'machine.agent.read'],
+          permissions: [...permissions],
           vault_id: null,
           vault_item_id: null,
           created_by: 'bench',
@@ -87,33 +129,25 @@ async function seedAgents(database: Database, dataDirectory: string): Promise<st
     await db
       .insertInto('api_key')
       .values(
-        agents.map(({ id, key }) => ({
+        agents.map(({ agentId, key }) => ({
           ...own,
           key_id: newId('key'),
           access_key: key.accessKey,
           secret_hmac: key.secretHmac,
-          agent_id: id,
+          agent_id: agentId,
           user_id: null,
           status: 'active',
           ended_at: null,
         })),
       )
       .execute()
+    const role = { org_id: orgId, tenant_id: tenantId, role: 'TENANT_MEMBER', user_id: null, group_id: null }
     await db
       .insertInto('tenant_role')
-      .values(
-        agents.map(({ id }) => ({
-          org_id: own.org_id,
-          tenant_id: tenant.tenant_id,
-          role: 'TENANT_MEMBER',
-          user_id: null,
-          agent_id: id,
-          group_id: null,
-        })),
-      )
+      .values(agents.map(({ agentId }) => ({ ...role, agent_id: agentId })))
       .execute()
   })
-  return agents.map(({ key }) => key.apiKey)
+  return agents.map(({ agentId, key }) => ({ agentId, apiKey: key.apiKey }))
 }
 
 /** Rows of about the size of an answer of ours. */

@@ -53,6 +53,9 @@ const OPTIONS = {
   requestTimeout: 30_000,
   keepAliveTimeout: 5_000,
   forceCloseConnections: 'idle',
+  // What still comes on an open connection is answered like everything before it, and is the last on it: Fastify's own refusal has
+  // neither our body nor a time to come again.
+  return503OnClosing: false,
   exposeHeadRoutes: false,
   routerOptions: {
     maxParamLength: 128,

@@ -49,6 +49,8 @@ export interface RequestFacts {
   readonly routeName: string
   /** The size of the log that the caller knows, from `Tlog-Have`. */
   readonly have?: number
+  /** What an earlier conflict brought, from `Vault-Turn`. */
+  readonly turn?: string
   /** The list the caller has seen, from `If-Match`. */
   readonly ifMatch?: string
 }
@@ -91,15 +93,16 @@ export async function transact<T>(
   { atOneMoment = false, replay }: TransactOptions<T> = {},
 ): Promise<T> {
   if (isInside(ctx)) return work(ctx)
-  const run = async (db: Db): Promise<T> => {
+  const { idempotent } = ctx
+  if (!idempotent) return inOrg(ctx, ctx.principal.orgId, (db) => work({ ...ctx, db }), atOneMoment)
+  return inTransaction(ctx, atOneMoment, async (db) => {
     const inner: TxCtx = { ...ctx, db }
-    const done = ctx.idempotent && (await startIdempotent(inner, ctx.idempotent))
+    const done = await startIdempotent(inner, idempotent)
     if (done) return replay ? replay.again(inner, done.body) : (done.body as T)
     const result = await work(inner)
-    if (ctx.idempotent) await finishIdempotent(inner, ctx.idempotent, replay ? replay.kept(result) : result)
+    await finishIdempotent(inner, idempotent, replay ? replay.kept(result) : result)
     return result
-  }
-  return inOrg(ctx, ctx.principal.orgId, run, atOneMoment)
+  })
 }
 
 /** A transaction for an organisation without a principal: set-up, login, the operator's and the worker's own work. */
@@ -109,14 +112,21 @@ export async function inOrg<T>(
   work: (db: Db) => Promise<T>,
   atOneMoment = false,
 ): Promise<T> {
-  const transaction = deps.database.kysely.transaction()
+  return inTransaction(deps, atOneMoment, async (db) => {
+    await sql`select set_config('app.org', ${orgId}, true)`.execute(db)
+    return work(db)
+  })
+}
+
+/** It sees no organisation until it has named one. */
+async function inTransaction<T>(
+  { database }: Pick<Deps, 'database'>,
+  atOneMoment: boolean,
+  work: (db: Db) => Promise<T>,
+): Promise<T> {
+  const transaction = database.kysely.transaction()
   const isolated = atOneMoment ? transaction.setIsolationLevel('repeatable read') : transaction
-  return translating(() =>
-    isolated.execute(async (db) => {
-      await sql`select set_config('app.org', ${orgId}, true)`.execute(db)
-      return work(db)
-    }),
-  )
+  return translating(() => isolated.execute(work))
 }
 
 /** A transaction that belongs to no organisation: it sees none of their rows. */
@@ -140,7 +150,7 @@ const UNREACHABLE = new Set([
 ])
 
 /** What the database says about itself, in the API's words. */
-async function translating<T>(run: () => Promise<T>): Promise<T> {
+export async function translating<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {

@@ -32,9 +32,15 @@ function makeStop(server: RunningServer): (reason: string, exitCode: number) => 
   }
 }
 
-async function welcome(server: RunningServer): Promise<void> {
+/** A program that started us as its child hears what it needs without reading our words; when it is gone, so are we. */
+function tellParent(server: RunningServer, setupToken: string | undefined, stop: ReturnType<typeof makeStop>): void {
+  if (!process.send) return
+  process.send({ type: 'ready', url: server.url, ...(setupToken !== undefined && { setupToken }) })
+  process.once('disconnect', () => stop('the program that started us has ended', 0))
+}
+
+function welcome(server: RunningServer, setupToken: string | undefined): void {
   const { config } = server.deps
-  const setupToken = await provideSetupToken(server.deps)
   say(`ready at ${server.url}`)
   say(`  API reference  ${server.url}/docs`)
   say(`  data           ${config.databaseUrl === undefined ? config.dataDirectory : 'the PostgreSQL of DATABASE_URL'}`)
@@ -59,11 +65,15 @@ try {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
     process.on(signal, () => stop(`${signal}: finishing open requests`, 0))
   void server.databaseDied.then(() => stop('PostgreSQL ended; so do we, to be started again', 1))
-  await welcome(server)
+  const setupToken = await provideSetupToken(server.deps)
+  welcome(server, setupToken)
+  tellParent(server, setupToken, stop)
   tidyUp()
 } catch (error) {
   if (!(error instanceof StartError)) throw error
-  say(`cannot start: ${error.message}`)
-  say(`  next step: ${error.nextStep}`)
+  const { code, message, nextStep } = error
+  process.send?.({ type: 'refused', code, message, nextStep })
+  say(`cannot start: ${message}`)
+  say(`  next step: ${nextStep}`)
   process.exitCode = 1
 }

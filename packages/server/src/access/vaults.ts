@@ -52,6 +52,19 @@ export async function openVault(
   return found(row, absent) as unknown as ReadableVault
 }
 
+/** A row of a statement that asked for the caller's name on the access list itself. */
+export interface OpenedVaultRow {
+  readonly orgId: string
+  readonly vaultId: string
+  readonly role: VaultRole
+  readonly status: 'active' | 'archived'
+  readonly headVersion: number
+  readonly headHash: string
+}
+
+export const foundVault = (row: OpenedVaultRow | undefined, absent: ErrorCode = 'vault_not_found'): ReadableVault =>
+  found(row, absent) as unknown as ReadableVault
+
 /** The vault an item lies in. */
 export async function openVaultOf({ db, principal }: TxCtx, itemId: string): Promise<ReadableVault> {
   const row = await selectVault(db, principal.orgId, principal.id)

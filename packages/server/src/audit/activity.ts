@@ -12,29 +12,29 @@ export interface VaultActivity {
   readonly subject?: string
 }
 
-const LOCK = 8_420_013
+export const FEED_LOCK = 8_420_013
 
 /**
  * Adds to the feed, in the transaction of the change. Numbers are drawn under a lock of the organisation that is held until the
  * commit: so they become visible in their order, and whoever polls behind a number never misses a smaller one that commits later.
  */
-export async function recordActivity(ctx: TxCtx, { vaultId, action, subject = '' }: VaultActivity): Promise<void> {
-  const { db, principal, request } = ctx
-  await sql`select pg_advisory_xact_lock(${LOCK}::int, hashtext(${principal.orgId}))`.execute(db)
-  await db
-    .insertInto('vault_activity_event')
-    .values({
-      org_id: principal.orgId,
-      event_id: ctx.newId('act'),
-      vault_id: vaultId,
-      action,
-      actor: principal.id,
-      subject,
-      occurred_at: ctx.now(),
-      request_id: request.requestId,
-    })
-    .execute()
+export async function recordActivity(ctx: TxCtx, activity: VaultActivity): Promise<void> {
+  const { db, principal } = ctx
+  await sql`select pg_advisory_xact_lock(${FEED_LOCK}::int, hashtext(${principal.orgId}))`.execute(db)
+  await db.insertInto('vault_activity_event').values(activityRow(ctx, activity)).execute()
 }
+
+/** For a statement that writes more than this, after it has taken FEED_LOCK. */
+export const activityRow = (ctx: TxCtx, { vaultId, action, subject = '' }: VaultActivity) => ({
+  org_id: ctx.principal.orgId,
+  event_id: ctx.newId('act'),
+  vault_id: vaultId,
+  action,
+  actor: ctx.principal.id,
+  subject,
+  occurred_at: ctx.now(),
+  request_id: ctx.request.requestId,
+})
 
 export interface ActivityRow {
   readonly seq: number

@@ -69,6 +69,9 @@ const byCaller = ({ principal, request }: TxCtx): Recording => ({
   errorCode: null,
 })
 
+/** The row of what the caller did, for a statement that writes more than this. */
+export const auditRow = (ctx: TxCtx, event: AuditEvent): Insertable<AuditEventTable> => rowOf(ctx, byCaller(ctx), event)
+
 /** Records what the caller did, in the caller's transaction. */
 export const record = (ctx: TxCtx, event: AuditEvent): Promise<void> => insert(ctx, ctx.db, byCaller(ctx), event)
 
@@ -129,8 +132,13 @@ export async function readAudited<Row>(
   event: AuditEvent,
   select: (query: AuditedQuery) => { execute(): Promise<Row[]> },
 ): Promise<Row[]> {
+  return auditing(ctx, () => select(beginAudited(ctx, event)).execute())
+}
+
+/** Runs a statement that carries an audit row. */
+export async function auditing<T>(ctx: TxCtx, run: () => Promise<T>): Promise<T> {
   try {
-    return await select(beginAudited(ctx, event)).execute()
+    return await run()
   } catch (cause) {
     if (AUDIT_CAUSES.test((cause as { code?: string }).code ?? '')) throw unavailable(ctx, cause)
     throw cause

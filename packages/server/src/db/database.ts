@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
+import { makeNames, nameStatements } from './named.ts'
 import type { Tables } from './schema.ts'
 import { askTogether } from './together.ts'
 
@@ -84,7 +85,11 @@ export function openDatabase({ connection, poolSize }: DatabaseLogin, onError: (
   // A connection that breaks is replaced at the next use; without a listener it would end the process. The pool listens to
   // those that nobody uses only, and one can also break between two statements of a transaction.
   pool.on('error', onError)
-  pool.on('connect', (client) => client.on('error', onError))
+  const nameOf = makeNames()
+  pool.on('connect', (client) => {
+    client.on('error', onError)
+    nameStatements(client, nameOf)
+  })
   const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const close = async (): Promise<void> => {
     await kysely.destroy()

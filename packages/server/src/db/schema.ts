@@ -198,6 +198,7 @@ export interface LogStateTable {
   last_at: Generated<number>
   cosignatures: Generated<string>
   cosigned: Generated<number>
+  restored_at: Date | null
 }
 
 export interface LogWitnessTable {
@@ -515,6 +516,13 @@ export interface VaultItemGoneTable {
   changed_index: number
 }
 
+export interface VaultTurnTable {
+  org_id: string
+  vault_id: string
+  turn_id: string
+  ends_at: Date
+}
+
 export interface Tables {
   agent: AgentTable
   api_key: ApiKeyTable
@@ -565,4 +573,5 @@ export interface Tables {
   vault_item: VaultItemTable
   vault_item_access: VaultItemAccessTable
   vault_item_gone: VaultItemGoneTable
+  vault_turn: VaultTurnTable
 }

@@ -9,6 +9,8 @@ export interface Connection {
   /** Whether the same request would still be let in now: a revoked credential ends its streams. */
   stillAdmitted(): Promise<boolean>
   readonly lastEventId: number | undefined
+  /** Whether anybody is still there to be answered. */
+  isOpen(): boolean
 }
 
 export interface Connections {
@@ -28,7 +30,12 @@ export function makeConnections(app: FastifyInstance): Connections {
         open.delete(controller)
         controller.abort()
       })
-      return { ended: controller.signal, stillAdmitted: () => succeeds(admitAgain), lastEventId: lastEventId(request) }
+      return {
+        ended: controller.signal,
+        stillAdmitted: () => succeeds(admitAgain),
+        lastEventId: lastEventId(request),
+        isOpen: () => !request.raw.socket.destroyed,
+      }
     },
   }
 }

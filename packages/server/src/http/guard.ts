@@ -10,7 +10,16 @@ export const MAX_HEADERS = 64
 
 /** Headers of which two would mean that somebody else may have read the other one. */
 const CREDENTIALS = ['authorization', 'x-api-key', 'x-setup-token', 'x-device-installation-id']
-const ONCE = ['host', 'content-type', 'content-encoding', 'transfer-encoding', 'idempotency-key', 'tlog-have', 'expect']
+const ONCE = [
+  'host',
+  'content-type',
+  'content-encoding',
+  'transfer-encoding',
+  'idempotency-key',
+  'tlog-have',
+  'vault-turn',
+  'expect',
+]
 
 export function guard(config: Config, request: IncomingMessage): void {
   ensureTarget(request.url ?? '')

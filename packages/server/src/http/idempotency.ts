@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { sql } from 'kysely'
 import type { TxCtx } from '../context.ts'
 import { ApiError } from '../errors.ts'
 
@@ -30,28 +31,28 @@ export function readIdempotencyKey(
   }
 }
 
-/** Claims the key, or gives the stored answer. A concurrent twin waits here for the first, at most as long as lock_timeout. */
+interface Claimed {
+  readonly requestHash: string
+  readonly body: unknown
+}
+
+/**
+ * Names the organisation of the transaction and claims the key in it, or gives the stored answer. A concurrent twin waits here for
+ * the first, at most as long as lock_timeout.
+ */
 export async function startIdempotent(ctx: TxCtx, request: IdempotentRequest): Promise<{ body: unknown } | undefined> {
   const { principal, db } = ctx
-  const place = { org_id: principal.orgId, principal: principal.id, key_hash: request.keyHash }
-  const claimed = await db
-    .insertInto('idempotency')
-    .values({ ...place, request_hash: request.requestHash, created_at: ctx.now() })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
+  const { rows } = await sql<{ stored: Claimed | null }>`
+    select claim_request(${principal.orgId}, ${principal.id}, ${request.keyHash}, ${request.requestHash}, ${ctx.now()})
+      as stored`
+    .execute(db)
     .catch((error: { code?: string }) => {
       if (error.code === '55P03') throw new ApiError('idempotency_in_progress', { headers: { 'retry-after': '1' } })
       throw error
     })
-  if (claimed.numInsertedOrUpdatedRows === 1n) return undefined
-  const stored = await db
-    .selectFrom('idempotency')
-    .select(['request_hash', 'status', 'body'])
-    .where('org_id', '=', place.org_id)
-    .where('principal', '=', place.principal)
-    .where('key_hash', '=', place.key_hash)
-    .executeTakeFirstOrThrow()
-  if (!stored.request_hash.equals(request.requestHash)) throw new ApiError('idempotency_key_reused')
+  const stored = rows[0]?.stored
+  if (!stored) return undefined
+  if (stored.requestHash !== request.requestHash.toString('hex')) throw new ApiError('idempotency_key_reused')
   return { body: stored.body }
 }
 

@@ -12,7 +12,7 @@ import { type IdempotentRequest, readIdempotencyKey } from './idempotency.ts'
 import { isReady, isTravelling, type Ready, sendReady, type Travelling } from './one-trip.ts'
 import { PER_CREDENTIAL } from './rate-limit.ts'
 import { isStreamed, type Streamed, sendStream } from './stream.ts'
-import { compileInput, readHave } from './validate.ts'
+import { compileInput, readHave, readTurn } from './validate.ts'
 
 // The one bridge between contract and Fastify: credentials, permission, shape, handler, shape.
 
@@ -98,10 +98,12 @@ function answer(gate: Gate, routeName: string, route: Route, handler: AnyHandler
     const input = validate(request) as Input<Route>
     const have = readHave(header(request, 'tlog-have'))
     const ifMatch = header(request, 'if-match')
+    const turn = readTurn(header(request, 'vault-turn'))
     const facts = {
       ...factsOf(request, routeName),
       ...(have !== undefined && { have }),
       ...(ifMatch !== undefined && { ifMatch }),
+      ...(turn !== undefined && { turn }),
     }
     reply.code(route.status ?? 200)
     if (isPublic(route.access))

@@ -37,6 +37,8 @@ export interface Ready {
 }
 
 export const ready = (bytes: Buffer): Ready => ({ [READY]: true, bytes })
+/** Of an answer that is made of contract shapes all through and needs no cutting; writing it by its schema costs many times this. */
+export const readyJson = (body: unknown): Ready => ready(Buffer.from(JSON.stringify(body)))
 export const isReady = (body: unknown): body is Ready => typeof body === 'object' && body !== null && READY in body
 export const sendReady = (reply: FastifyReply, { bytes }: Ready): FastifyReply =>
   reply.header('content-type', 'application/json; charset=utf-8').send(bytes)

@@ -42,6 +42,20 @@ export async function* jsonList(first: object, key: string, rows: AsyncIterable<
   yield ']}'
 }
 
+/** Lists under their keys, each in pieces of rows that are JSON already; `first` are the members before them. */
+export async function* jsonLists(
+  first: object,
+  lists: Readonly<Record<string, readonly string[]>>,
+): AsyncIterable<string> {
+  yield JSON.stringify(first).slice(0, -1)
+  for (const [key, pieces] of Object.entries(lists)) {
+    yield `,${JSON.stringify(key)}:[`
+    for (const [i, rows] of pieces.entries()) yield i === 0 ? rows : `,${rows}`
+    yield ']'
+  }
+  yield '}'
+}
+
 export function sendStream(reply: FastifyReply, { type, chunks }: Streamed): FastifyReply {
   return reply.type(type).send(Readable.from(chunks, { objectMode: false }))
 }

@@ -72,6 +72,14 @@ export function compileInput(route: Route): (request: FastifyRequest) => unknown
   }
 }
 
+const TURN = /^[A-Za-z0-9_-]{1,64}$/
+
+/** `Vault-Turn`: what the answer of a conflict brought, for the commit that is built on top of it. */
+export function readTurn(text: string | undefined): string | undefined {
+  if (text === undefined || TURN.test(text)) return text
+  throw new ApiError('validation_failed', { details: { header: 'Vault-Turn' } })
+}
+
 const HAVE = /^[1-9][0-9]{0,14}$/
 
 /** `Tlog-Have`: the size of the log that the caller knows (docs/protocol.md 5.4). */

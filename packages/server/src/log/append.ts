@@ -1,7 +1,9 @@
 import {
   appendLeaf,
+  claimedKind,
   type Envelope,
   type Frontier,
+  frontierRoot,
   kidName,
   type LeafType,
   type LogState,
@@ -10,6 +12,7 @@ import {
   makeCheckpoint,
   mapValue,
   openPartialMap,
+  type StateMap,
   type Transition,
   transition,
 } from '@strongroom/protocol'
@@ -19,7 +22,7 @@ import { ApiError } from '../errors.ts'
 import { LOG_KEY, openLogKey, vkeyOf } from './log-key.ts'
 import { openLogState } from './log-state.ts'
 import * as store from './log-store.ts'
-import { changeNodes } from './map-nodes.ts'
+import { changeNodes, type MapNode } from './map-nodes.ts'
 import { type MapPath, readPaths } from './map-store.ts'
 import { refusing } from './refusals.ts'
 
@@ -43,7 +46,7 @@ export interface AppendedAct {
 /** Texts that a database can hold and every client reads alike; the payload itself is checked by the protocol. */
 const PLAIN = /^[\x21-\x7e]{1,1024}$/
 
-function ensureStorable(docs: readonly Envelope[]): void {
+export function ensureStorable(docs: readonly Envelope[]): void {
   const isPlain = ({ keyid, sig }: Envelope['signatures'][number]): boolean => PLAIN.test(keyid) && PLAIN.test(sig)
   if (!docs.every(({ signatures }) => signatures.every(isPlain)))
     throw new ApiError('invalid_document', { details: { rule: 'malformed' } })
@@ -64,7 +67,15 @@ async function ensureKnownSigners(before: LogState, docs: readonly Envelope[], {
 
 /** Takes the writer's turn before anything is read that the act depends on; it lasts until the transaction ends. */
 export async function lockOrgLog({ db, principal }: TxCtx): Promise<void> {
-  if (!(await store.lockLog(db, principal.orgId, LOG_KEY))) throw new Error('the organisation has no log')
+  const log = await store.lockLog(db, principal.orgId, LOG_KEY)
+  if (!log) throw new Error('the organisation has no log')
+  ensureGoesOn(log, false)
+}
+
+/** The first leaf of a restored log is the statement that it was restored, and there is none of these in any other log. */
+export function ensureGoesOn({ restoredAt }: store.LockedLog, isRecovery: boolean): void {
+  if (restoredAt && !isRecovery) throw new ApiError('recovery_required')
+  if (!restoredAt && isRecovery) throw new ApiError('recovery_not_due')
 }
 
 /**
@@ -80,20 +91,63 @@ export async function appendAct(
   ensureStorable(docs)
   const log = await store.lockLog(db, orgId, LOG_KEY)
   if (!log) throw new Error('the organisation has no log')
-  // Several servers have several clocks; the log has one time that does not run backwards.
-  const at = Math.max(deps.now().getTime(), log.lastAt)
+  const at = leafTime(deps, log)
   const applied = await refusing(async () => {
-    const before = await openLogState(db, { orgId, lastAt: log.lastAt }, docs)
-    const result = await transition(before, log.size, { docs, at })
-    await ensureKnownSigners(before, docs, result)
-    return result
+    ensureGoesOn(
+      log,
+      docs.some((envelope) => claimedKind(envelope) === 'log.recover'),
+    )
+    const logRoot = frontierRoot(frontierOf(log))
+    const before = await openLogState(db, { orgId, lastAt: log.lastAt, logRoot }, docs)
+    return decideAct(before, log.size, { docs, at, ...(allowed && { allowed }) })
   })
-  if (allowed && !allowed.includes(applied.t))
-    throw new ApiError('invalid_document', { details: { rule: 'bad_transition', t: applied.t } })
   const root = await writeLeaf(db, { orgId, log, applied, docs, at })
+  if (applied.t === 'log.recover') await store.endRestore(db, orgId)
   const checkpoint = await signCheckpoint(deps, log, root)
   await store.writeCheckpoint(db, { orgId, size: log.size + 1, note: checkpoint, at: new Date(at) })
   return { index: log.size, size: log.size + 1, transition: applied, checkpoint }
+}
+
+/** Several servers have several clocks; the log has one time that does not run backwards. */
+export const leafTime = ({ now }: Pick<Deps, 'now'>, { lastAt }: Pick<store.LockedLog, 'lastAt'>): number =>
+  Math.max(now().getTime(), lastAt)
+
+/** What an act leads to by the rules; refuses what breaks them, and a leaf that the caller has no right to make. */
+export async function decideAct(
+  before: LogState,
+  index: number,
+  { docs, at, allowed }: AppendedAct & { readonly at: number },
+): Promise<Transition> {
+  const applied = await transition(before, index, { docs, at })
+  await ensureKnownSigners(before, docs, applied)
+  if (allowed && !allowed.includes(applied.t))
+    throw new ApiError('invalid_document', { details: { rule: 'bad_transition', t: applied.t } })
+  return applied
+}
+
+export interface GrownLog {
+  readonly leaf: ReturnType<typeof leafOf>
+  readonly grown: ReturnType<typeof appendLeaf>
+  /** What of the state map was read, as it is after the leaf. */
+  readonly map: StateMap
+  readonly nodes: readonly MapNode[]
+  readonly mapRoot: string
+}
+
+/** The leaf of a transition, and what it makes of the tree and of the map. `paths` holds at least the names it changes. */
+export function growLog(log: store.LockedLog, applied: Transition, paths: readonly MapPath[], at: number): GrownLog {
+  const map = openPartialMap(Buffer.from(log.mapRoot, 'base64url'), paths.map(claimOf))
+  const leaf = leafOf(map, applied, at)
+  const changes = applied.updates.map(({ name, state }) => ({ name, value: mapValue(state) }))
+  const changed = new Set(changes.map(({ name }) => name))
+  const { nodes, root } = changeNodes(
+    paths.filter(({ name }) => changed.has(name)).flatMap((path) => path.nodes),
+    changes,
+  )
+  // The leaf names the protocol's root. Rows that would give another one are a bug here, and nothing of it may be signed.
+  if (!root.equals(map.root())) throw new Error('the stored map and the logged root would differ')
+  const grown = appendLeaf(frontierOf(log), leafHash(leaf.bytes))
+  return { leaf, grown, map, nodes, mapRoot: root.toString('base64url') }
 }
 
 interface Pending {
@@ -111,17 +165,7 @@ async function writeLeaf(db: Db, { orgId, log, applied, docs, at }: Pending): Pr
     orgId,
     updates.map(({ name }) => name),
   )
-  const map = openPartialMap(Buffer.from(log.mapRoot, 'base64url'), paths.map(claimOf))
-  const leaf = leafOf(map, applied, at)
-  const changes = updates.map(({ name, state }) => ({ name, value: mapValue(state) }))
-  const { nodes, root } = changeNodes(
-    paths.flatMap((path) => path.nodes),
-    changes,
-  )
-  // The leaf names the protocol's root. Rows that would give another one are a bug here, and nothing of it may be signed.
-  if (!root.equals(map.root())) throw new Error('the stored map and the logged root would differ')
-  const grown = appendLeaf(frontierOf(log), leafHash(leaf.bytes))
-  const mapRoot = root.toString('base64url')
+  const { leaf, grown, nodes, mapRoot } = growLog(log, applied, paths, at)
   await store.writeLeaf(db, { orgId, index: log.size, at, leaf, grown, docs, states: updates, nodes, mapRoot })
   return grown.root
 }
@@ -132,13 +176,17 @@ const claimOf = ({ name, siblings, terminal, state }: MapPath) => ({
   proof: { siblings, terminal },
 })
 
-const frontierOf = ({ size, frontier }: store.LockedLog): Frontier => ({
+export const frontierOf = ({ size, frontier }: store.LockedLog): Frontier => ({
   size,
   hashes: frontier.map((hash) => Buffer.from(hash, 'base64')),
 })
 
-/** After the last statement that could fail by a rule of the database. Only the key clients have pinned signs. */
-async function signCheckpoint(deps: Pick<Deps, 'rootKey'>, log: store.LockedLog, root: Uint8Array): Promise<string> {
+/** Only the key clients have pinned signs, and nothing is shown of it before the transaction has committed. */
+export async function signCheckpoint(
+  deps: Pick<Deps, 'rootKey'>,
+  log: store.LockedLog,
+  root: Uint8Array,
+): Promise<string> {
   if (!log.sealedKey) throw new Error('the log has no key')
   const signer = openLogKey(deps, log.sealedKey)
   if (vkeyOf(log.origin, signer) !== log.vkey) throw new Error('the key of the log is not the one it began with')

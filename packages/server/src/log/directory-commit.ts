@@ -18,6 +18,7 @@ export const DIRECTORY_ACTS = [
   'caps.set',
   'policy.set',
   'recovery.enrol',
+  'log.recover',
 ] as const satisfies readonly LeafType[]
 export type DirectoryAct = (typeof DIRECTORY_ACTS)[number]
 

@@ -49,14 +49,25 @@ async function recall<T>(known: Map<string, T>, key: string, read: () => Promise
   return value
 }
 
+export interface LogMoment {
+  readonly orgId: string
+  readonly lastAt: number
+  readonly logRoot?: Uint8Array
+}
+
 /** The state of a log whose row the caller has locked, read around the documents of the act that is to come. */
-export async function openLogState(
-  db: Db,
-  log: { readonly orgId: string; readonly lastAt: number },
-  docs: readonly Envelope[],
-): Promise<LogState> {
-  const { orgId, lastAt } = log
+export async function openLogState(db: Db, log: LogMoment, docs: readonly Envelope[]): Promise<LogState> {
   const mentions = mentionsOf(docs)
+  return logStateOf(db, log, mentions, await store.readAround(db, log.orgId, mentions))
+}
+
+/** The same from what was read already. */
+export function logStateOf(
+  db: Db,
+  { orgId, lastAt, logRoot }: LogMoment,
+  mentions: Mentions,
+  around: store.Surroundings,
+): LogState {
   const known: Known = {
     states: new Map(),
     documents: new Map(),
@@ -64,12 +75,16 @@ export async function openLogState(
     grantsOfKid: new Map(),
     grantsOfVault: new Map(),
   }
-  learn(known, mentions, await store.readAround(db, orgId, mentions))
+  learn(known, mentions, around)
   const grantsOfKid = (kid: string) =>
     recall(known.grantsOfKid, kid, () => store.readGrants(db, orgId, 'kid', kid, false))
   return {
     org: orgId,
     lastAt: () => lastAt,
+    logRoot: () => {
+      if (!logRoot) throw new Error('the root of the log was not read')
+      return logRoot
+    },
     get: (name) => recall(known.states, name, () => store.readState(db, orgId, name)),
     document: (hash) => known.documents.get(hash) ?? store.readDocument(db, orgId, hash).then((row) => row?.envelope),
     kidsOf: (principal) => recall(known.kids, principal, () => store.readKids(db, orgId, principal)),

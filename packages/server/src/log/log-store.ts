@@ -26,18 +26,35 @@ export interface LockedLog {
   readonly origin: string
   readonly vkey: string
   readonly lastAt: number
+  /** The log comes from a backup, and nobody has stated yet that it goes on. */
+  readonly restoredAt: Date | null
   readonly sealedKey: Buffer | null
 }
 
 /**
  * Waits for its turn: until the transaction ends, nobody else appends to this log. After a wait the statement sees the newest
  * version of the locked row and an older moment of everything else, so it asks for nothing else that changes.
+ *
+ * What a writer asks from here on is always the same and always finds few rows by a key, but planning it would cost many times
+ * what running it does: so until the transaction ends plans are kept, and made such that they stay right when tables grow.
  */
 export async function lockLog(db: Db, orgId: string, keyName: string): Promise<LockedLog | undefined> {
   return db
     .selectFrom('log_state')
-    .select(['size', 'frontier', 'map_root as mapRoot', 'origin', 'vkey', 'last_at as lastAt'])
+    .select([
+      'size',
+      'frontier',
+      'map_root as mapRoot',
+      'origin',
+      'vkey',
+      'last_at as lastAt',
+      'restored_at as restoredAt',
+    ])
     .select((eb) => eb.selectFrom('server_secret').select('sealed').where('name', '=', keyName).as('sealedKey'))
+    .select([
+      sql`set_config('plan_cache_mode', 'force_generic_plan', true)`.as('keepsPlans'),
+      sql`set_config('enable_seqscan', 'off', true)`.as('usesIndexes'),
+    ])
     .where('org_id', '=', orgId)
     .forUpdate('log_state')
     .executeTakeFirst()
@@ -96,6 +113,11 @@ export async function writeCheckpoint(
       values (${orgId}, ${size}, ${size - 1}, ${note}, ${at})
     )
     update log_state set note = ${note}, cosignatures = '' where org_id = ${orgId}`.execute(db)
+}
+
+/** From now on the log goes on. */
+export async function endRestore(db: Db, orgId: string): Promise<void> {
+  await db.updateTable('log_state').set({ restored_at: null }).where('org_id', '=', orgId).execute()
 }
 
 export interface Place {

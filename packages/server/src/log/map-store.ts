@@ -88,6 +88,23 @@ function groupPaths(names: readonly string[], rows: readonly Step[]): readonly M
   return names.map((name) => pathOf(name, byName.get(name) ?? []))
 }
 
+/** The path of a name among nodes that hold all of it: down to the leaf or the empty place where the way ends. */
+export function pathAmong(name: string, state: JsonObject | null, nodes: ReadonlyMap<string, MapNode>): MapPath {
+  const bits = bitsOf(keyOfName(name))
+  const onTheWay: MapNode[] = []
+  const siblings: Buffer[] = []
+  let node = nodes.get('')
+  for (let depth = 0; node; depth++) {
+    onTheWay.push(node)
+    if (node.leaf) break
+    const beside = nodes.get(bits.slice(0, depth) + other(bits[depth]))
+    if (beside) onTheWay.push(beside)
+    siblings.push(beside?.hash ?? NO_LEAVES)
+    node = nodes.get(bits.slice(0, depth + 1))
+  }
+  return { name, state, siblings, terminal: node?.leaf ? [node.leaf.key, node.leaf.value] : null, nodes: onTheWay }
+}
+
 /** The paths of different names as one statement sees them, so that they belong to one root. */
 export async function readPaths(db: Db, orgId: string, names: readonly string[]): Promise<readonly MapPath[]> {
   const { rows } = await sql<Step>`${steps(orgId, names)}`.execute(db)

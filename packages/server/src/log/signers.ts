@@ -27,7 +27,8 @@ export interface SignedDocuments {
   readonly capSets: readonly Envelope[]
 }
 
-interface Row {
+/** A document of an answer; `name` is that of the key it vouches for. */
+export interface SignedRow {
   readonly name: string | null
   readonly hash: string
   readonly kind: string
@@ -44,7 +45,7 @@ export async function readSigned(
   hashes: readonly string[],
   kids: readonly string[] = [],
 ): Promise<SignedDocuments> {
-  const { rows } = await sql<Row>`
+  const { rows } = await sql<SignedRow>`
     with recursive asked as materialized (
       select doc_hash as hash, kind, envelope from log_document
       where org_id = ${orgId} and doc_hash = any(${[...new Set(hashes)]}::text[])
@@ -88,7 +89,7 @@ export async function readSigned(
   return sortDocuments(rows)
 }
 
-function sortDocuments(rows: readonly Row[]): SignedDocuments {
+export function sortDocuments(rows: readonly SignedRow[]): SignedDocuments {
   const documents = new Map(rows.map(({ hash, envelope }) => [hash, envelope]))
   const ofKind = (...kinds: string[]): Envelope[] => [
     ...new Map(rows.filter(({ kind }) => kinds.includes(kind)).map(({ hash, envelope }) => [hash, envelope])).values(),
@@ -114,13 +115,21 @@ const MAX_CHECKED = 10_000
 
 /** The public key under a key id, whatever its status; undefined if the directory never had it. */
 export async function publicKeyOf(db: Db, orgId: string, kid: string): Promise<CheckedKey | undefined> {
-  const known = checked.get(kid)
   const { rows } = await sql<{ envelope: Envelope }>`
-    select d.envelope from map_state m join log_document d on d.org_id = m.org_id and d.doc_hash = m.state ->> 'rec'
-    where m.org_id = ${orgId} and m.name = ${`kid/${kid}`}`.execute(db)
-  const envelope = rows[0]?.envelope
-  if (!envelope || known) return envelope && known
-  const key = checkKey(kid, bundleIn(envelope, kid))
+    select d.envelope from (
+      select state ->> 'rec' as hash from map_state where org_id = ${orgId} and name = ${`kid/${kid}`} offset 0
+    ) as m
+    cross join lateral (select envelope from log_document where org_id = ${orgId} and doc_hash = m.hash offset 0) as d`.execute(
+    db,
+  )
+  return rows[0] && keyIn(rows[0].envelope, kid)
+}
+
+/** The key that a record brings in under this key id. */
+export function keyIn(record: Envelope, kid: string): CheckedKey {
+  const known = checked.get(kid)
+  if (known) return known
+  const key = checkKey(kid, bundleIn(record, kid))
   if (checked.size >= MAX_CHECKED) checked.clear()
   checked.set(kid, key)
   return key

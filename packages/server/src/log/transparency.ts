@@ -3,6 +3,7 @@ import {
   documentsOf,
   encodeMapProof,
   encodeProof,
+  type JsonObject,
   nodesForConsistency,
   nodesForInclusion,
   parseLeaf,
@@ -12,8 +13,9 @@ import {
 } from '@strongroom/protocol'
 import type { Db } from '../db/database.ts'
 import { found } from '../errors.ts'
+import { frontierOf, type GrownLog } from './append.ts'
 import * as store from './log-store.ts'
-import { type LogView, type MapPath, readView } from './map-store.ts'
+import { type LogView, readView } from './map-store.ts'
 
 // Section 5.4 of docs/protocol.md: what is current, proven in the answer itself.
 //
@@ -48,9 +50,16 @@ async function prove(db: Db, orgId: string, view: LogView, have: number | undefi
   }
 }
 
+/** From the root down. */
+type MapProof = Parameters<typeof encodeMapProof>[0]
+
 const texts = (proof: readonly Uint8Array[]): string[] => [...encodeProof(proof)]
 
-function provenState({ name, state, ...path }: MapPath): Transparency['map'][number] {
+function provenState({
+  name,
+  state,
+  ...path
+}: { readonly name: string; readonly state: JsonObject | null } & MapProof): Transparency['map'][number] {
   const { siblings, terminal } = encodeMapProof(path)
   return { name, state, siblings: [...siblings], terminal: terminal && [...terminal] }
 }
@@ -66,6 +75,47 @@ export async function transparencyOf(
   have?: number,
 ): Promise<Transparency> {
   return prove(db, orgId, await openView(db, orgId, names), have)
+}
+
+export interface Growth {
+  readonly log: store.LockedLog
+  readonly grown: GrownLog
+  readonly note: string
+}
+
+/**
+ * The same right after a leaf, by the transaction that appended it, from what it has in its hands: the newest leaf is proven by the
+ * frontier before it, a name by the part of the map that was read. Only a caller that knows an older size needs more nodes.
+ */
+export async function transparencyAfter(
+  db: Db,
+  orgId: string,
+  { log, grown: { leaf, grown, map }, note }: Growth,
+  names: readonly string[],
+  have: number | undefined,
+  stateOf: (name: string) => JsonObject | null,
+): Promise<Transparency> {
+  const size = log.size + 1
+  const from = have !== undefined && have > 0 && have < size ? have : undefined
+  const beside = nodesForInclusion(size - 1, size).reverse()
+  const held = new Map(grown.nodes.map(({ level, index, hash }) => [`${level}/${index}`, hash]))
+  for (const [i, hash] of frontierOf(log).hashes.entries())
+    held.set(`${beside[i]?.level}/${beside[i]?.index}`, Buffer.from(hash))
+  const missing = (from === undefined ? [] : nodesForConsistency(from, size)).filter(
+    ({ level, index }) => !held.has(`${level}/${index}`),
+  )
+  const stored = missing.length > 0 ? await store.readMaterial(db, orgId, missing, size - 1) : undefined
+  const node = (level: number, index: number): Uint8Array => {
+    const hash = held.get(`${level}/${index}`) ?? stored?.node(level, index)
+    if (!hash) throw new Error(`the log has no node ${level}/${index}`)
+    return hash
+  }
+  return {
+    checkpoint: note,
+    ...(from !== undefined && { consistency: { from, hashes: texts(proveConsistencyFrom(node, from, size)) } }),
+    tip: { leaf: Buffer.from(leaf.bytes).toString('base64'), hashes: texts(proveInclusionFrom(node, size - 1, size)) },
+    map: [...new Set(names)].map((name) => provenState({ name, state: stateOf(name), ...map.prove(name) })),
+  }
 }
 
 /** The same for a client that keeps what it verified: if nothing was added since, the checkpoint says it all. */

@@ -25,6 +25,7 @@ export const ATTACHMENTS: readonly Row[] = [
     body: ({ uploadId }) => ({ uploadId, parts: [{ partNumber: 1, size: 10 }] }),
   },
   { route: `GET ${BASE}/uploads/:uploadId`, may: WRITING, ids: { vaultId, uploadId } },
+  { route: `DELETE ${BASE}/uploads/:uploadId`, may: WRITING, ids: { vaultId, uploadId } },
   {
     route: `POST ${BASE}/finalize-multipart-upload`,
     may: WRITING,
@@ -51,6 +52,7 @@ export const ATTACHMENTS: readonly Row[] = [
     body: ({ vaultId = '' }, material) => ({ commit: commitTo(material, vaultId) }),
     ends: 'invalid_document',
   },
+  { route: `GET ${BASE}/items/:itemId`, may: SECRETS, ids: { vaultId: vaultFor('read'), itemId } },
   {
     route: `GET ${BASE}/assets/:assetId/download-ticket`,
     may: SECRETS,

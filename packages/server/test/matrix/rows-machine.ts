@@ -106,6 +106,14 @@ const one = () => ({ width: '1' })
 /** The log of the caller's organisation: no request can name another one. */
 const transparency: readonly Row[] = [
   { route: 'GET /machine/transparency/checkpoint', may: LOG },
+  { route: 'GET /machine/transparency/recovery', may: LOG },
+  {
+    route: 'GET /machine/transparency/recovery/:index',
+    may: LOG,
+    // No log here was ever restored: no leaf is a recovery, and one that is not there is none either.
+    ids: { index: { kind: 'leaf', refuses: () => undefined } },
+    ends: 'recovery_not_found',
+  },
   { route: 'GET /machine/transparency/tile/entries/:index', may: LOG, ids: { index: leaf }, query: one },
   {
     route: 'GET /machine/transparency/tile/:level/:index',

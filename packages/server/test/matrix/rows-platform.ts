@@ -292,6 +292,7 @@ const keys: readonly Row[] = [
   signed('directory/caps'),
   signed('directory/policy'),
   signed('directory/recover'),
+  signed('directory/recover-log'),
   { route: 'GET /platform/directory/witnesses', may: people('ORG_OWNER', 'ORG_ADMIN') },
   {
     route: 'PUT /platform/directory/witnesses',

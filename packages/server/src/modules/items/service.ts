@@ -5,6 +5,8 @@ import { record } from '../../audit/record.ts'
 import { type TxCtx, transact } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
+import { readyJson } from '../../http/one-trip.ts'
+import { JSON_STREAM, jsonLists, streamed } from '../../http/stream.ts'
 import { lockOrgLog } from '../../log/append.ts'
 import { refusing } from '../../log/refusals.ts'
 import { signedVault } from '../vaults/answer.ts'
@@ -19,6 +21,7 @@ import {
   replayReceipt,
 } from '../vaults/commit.ts'
 import * as vaultStore from '../vaults/store.ts'
+import { claimedVaults, transactInTurn } from '../vaults/turns.ts'
 import * as writes from '../vaults/write-store.ts'
 
 const atOneMoment = { atOneMoment: true } as const
@@ -53,22 +56,25 @@ const oneItem =
   }
 
 export const create: Handler<typeof items.create> = (ctx, { params, body }) =>
-  transact(
+  transactInTurn(
     ctx,
+    [params.vaultId],
     (ctx) => commitVault(ctx, params.vaultId, body.commit, { rule: newItems('one'), action: 'item.create' }),
     replay,
-  )
+  ).then(readyJson)
 
 export const importItems: Handler<typeof items.import> = (ctx, { params, body }) =>
-  transact(
+  transactInTurn(
     ctx,
+    [params.vaultId],
     (ctx) => commitVault(ctx, params.vaultId, body.commit, { rule: newItems('many'), action: 'item.import' }),
     replay,
-  )
+  ).then(readyJson)
 
 export const update: Handler<typeof items.update> = (ctx, { params, body }) =>
-  transact(
+  transactInTurn(
     ctx,
+    claimedVaults(body.commit),
     async (ctx) => {
       // Under the lock: an item that is being moved is looked for where it ends up.
       await lockOrgLog(ctx)
@@ -79,11 +85,12 @@ export const update: Handler<typeof items.update> = (ctx, { params, body }) =>
       return commitVault(ctx, vaultId, body.commit, { rule: oneItem(params.id, 'active'), action: 'item.update' })
     },
     replay,
-  )
+  ).then(readyJson)
 
 export const archive: Handler<typeof items.archive> = (ctx, { params, body }) =>
-  transact(
+  transactInTurn(
     ctx,
+    [params.vaultId],
     async (ctx) => {
       await lockOrgLog(ctx)
       const vault = await openVault(ctx, params.vaultId)
@@ -99,9 +106,14 @@ export const list: Handler<typeof items.list> = (ctx, { params }) =>
     ctx,
     async (ctx) => {
       const vault = await openVault(ctx, params.vaultId)
-      const { items, env, assets } = await vaultStore.contentRows(ctx.db, vault)
+      const pieces = await vaultStore.contentPieces(ctx.db, vault)
       const { signed } = await signedVault(ctx, vault)
-      return { data: items, environment: env, assets, signed }
+      const of = (list: vaultStore.ContentList): string[] =>
+        pieces.filter((piece) => piece.list === list).map(({ rows }) => rows)
+      return streamed(
+        JSON_STREAM,
+        jsonLists({ signed }, { data: of('items'), environment: of('env'), assets: of('assets') }),
+      )
     },
     atOneMoment,
   )
@@ -153,8 +165,9 @@ async function proofOf(ctx: TxCtx, vault: ReadableVault, itemId: string) {
 const headIn = (commit: Commit) => refusing(async () => peekDocument(vaultHead, commit.head))
 
 export const move: Handler<typeof items.move> = (ctx, { params, body }) =>
-  transact(
+  transactInTurn(
     ctx,
+    claimedVaults(body.from, body.to),
     async (ctx) => {
       await lockOrgLog(ctx)
       const itemId = params.id

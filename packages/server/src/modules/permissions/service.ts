@@ -10,6 +10,7 @@ import { lockOrgLog } from '../../log/append.ts'
 import { refusing } from '../../log/refusals.ts'
 import { signedVault } from '../vaults/answer.ts'
 import { type CommitRule, commitVault, refuseUnless, replayReceipt } from '../vaults/commit.ts'
+import { transactInTurn } from '../vaults/turns.ts'
 import * as store from './store.ts'
 
 type Shown = { principal: string; role: 'READ' | 'WRITE' | 'ADMIN' }
@@ -55,8 +56,9 @@ const accessOnly: CommitRule = ({ items, assets, head }) => {
 }
 
 export const setVault: Handler<typeof permissions.setVault> = (ctx, { params, query, body: { commit } }) =>
-  transact(
+  transactInTurn(
     ctx,
+    [params.vaultId],
     async (ctx) => {
       await lockOrgLog(ctx)
       const opened = ensureWritable(await openVault(ctx, params.vaultId), 'admin')

@@ -5,7 +5,7 @@ import type { TxCtx } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { ApiError } from '../../errors.ts'
 import { readSigned, type SignedDocuments } from '../../log/signers.ts'
-import { transparencyOf } from '../../log/transparency.ts'
+import { type Transparency, transparencyOf } from '../../log/transparency.ts'
 import * as store from './store.ts'
 
 // What lets a client verify a vault (docs/protocol.md 4.5 and 5.4). Callers read at one moment: documents never change, but
@@ -26,24 +26,31 @@ export async function signedVault(
   const hashes = await store.vaultHashes(db, orgId, vaultId)
   if (!hashes) throw new Error('a vault has no state in the log')
   const { adminsChain, headHash, aclHash } = hashes
-  const { documents, names, ...directory } = await readSigned(
-    db,
-    orgId,
-    [...adminsChain, headHash, aclHash, ...(options.hashes ?? [])],
-    options.kids,
-  )
-  const proven = [POLICY_NAME, vaultName(vaultId), ...names, ...(options.names ?? [])]
+  const asked = [...adminsChain, headHash, aclHash, ...(options.hashes ?? [])]
+  const found = await readSigned(db, orgId, asked, options.kids)
+  const prove = (names: readonly string[]) =>
+    transparencyOf(db, orgId, [...names, ...(options.names ?? [])], request.have)
+  return { signed: await answerAbout({ vaultId, ...hashes }, found, prove), documents: found.documents }
+}
+
+type Place = Pick<store.VaultHashes, 'adminsChain' | 'headHash' | 'aclHash'> & { readonly vaultId: string }
+
+/** The answer about a vault from its documents, and the proof of everything they need. */
+export async function answerAbout(
+  { vaultId, adminsChain, headHash, aclHash }: Place,
+  { documents, names, ...directory }: SignedDocuments,
+  prove: (names: readonly string[]) => Promise<Transparency>,
+): Promise<VaultAnswer> {
   const [create, ...chain] = adminsChain.map((hash) => documentIn(documents, hash))
-  const signed: VaultAnswer = {
+  return {
     vaultId,
     ...directory,
     create: create as Envelope,
     adminsChain: chain,
     acl: documentIn(documents, aclHash),
     head: documentIn(documents, headHash),
-    transparency: await transparencyOf(db, orgId, proven, request.have),
+    transparency: await prove([POLICY_NAME, vaultName(vaultId), ...names]),
   }
-  return { signed, documents }
 }
 
 function documentIn(documents: ReadonlyMap<string, Envelope>, hash: string): Envelope {

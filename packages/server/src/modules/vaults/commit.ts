@@ -23,6 +23,7 @@ import { publicKeyOf } from '../../log/signers.ts'
 import { ensureContentsStored } from '../attachments/contents.ts'
 import { readVault, signedVault } from './answer.ts'
 import { conflictOf } from './conflict.ts'
+import { commitPlain, plainCommit } from './plain-commit.ts'
 import * as store from './store.ts'
 import * as writes from './write-store.ts'
 
@@ -58,8 +59,12 @@ export async function commitVault(
   ctx: TxCtx,
   vaultId: string,
   commit: Commit,
-  { rule, action, needs = 'write' }: CommitOptions,
+  options: CommitOptions,
 ): Promise<CommitReceipt> {
+  const plain = plainCommit(commit)
+  const done = plain && (await commitPlain(ctx, vaultId, commit, plain, options))
+  if (done) return done
+  const { rule, action, needs = 'write' } = options
   await lockOrgLog(ctx)
   const vault = ensureWritable(await openVault(ctx, vaultId), needs)
   const changed = await check(ctx, vault, commit, rule)

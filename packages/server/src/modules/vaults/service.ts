@@ -3,9 +3,11 @@ import { openVault } from '../../access/vaults.ts'
 import { record } from '../../audit/record.ts'
 import { transact } from '../../context.ts'
 import type { Handler } from '../../http/mount.ts'
+import { readyJson } from '../../http/one-trip.ts'
 import { readVault, signedVault, signedWithKeys, vaultAnswer } from './answer.ts'
 import { type CommitRule, commitNewVault, commitVault, refuseUnless, replayReceipt } from './commit.ts'
 import * as store from './store.ts'
+import { transactInTurn } from './turns.ts'
 
 const atOneMoment = { atOneMoment: true } as const
 const replay = { replay: replayReceipt } as const
@@ -38,15 +40,17 @@ const onlyMeta =
   }
 
 export const update: Handler<typeof vaults.update> = (ctx, { params, body }) =>
-  transact(
+  transactInTurn(
     ctx,
+    [params.id],
     (ctx) => commitVault(ctx, params.id, body.commit, { rule: onlyMeta('active'), action: 'vault.update' }),
     replay,
   )
 
 export const archive: Handler<typeof vaults.archive> = (ctx, { params, body }) =>
-  transact(
+  transactInTurn(
     ctx,
+    [params.vaultId],
     (ctx) =>
       commitVault(ctx, params.vaultId, body.commit, {
         rule: onlyMeta('archived'),
@@ -60,11 +64,12 @@ export const archive: Handler<typeof vaults.archive> = (ctx, { params, body }) =
 const staysActive: CommitRule = ({ head }) => refuseUnless(head.meta.status === 'active', 'another_status')
 
 export const commit: Handler<typeof vaults.commit> = (ctx, { params, body }) =>
-  transact(
+  transactInTurn(
     ctx,
+    [params.vaultId],
     (ctx) => commitVault(ctx, params.vaultId, body.commit, { rule: staysActive, action: 'vault.commit' }),
     replay,
-  )
+  ).then(readyJson)
 
 export const wrappedKey: Handler<typeof vaults.wrappedKey> = (ctx, { params }) =>
   transact(

@@ -1,4 +1,11 @@
-import type { AssetRow, Envelope, EnvRow, ItemRow, VaultContent } from '@strongroom/protocol'
+import {
+  type AssetRow,
+  type Envelope,
+  type EnvRow,
+  type ItemRow,
+  type VaultContent,
+  vaultName,
+} from '@strongroom/protocol'
 import { sql } from 'kysely'
 import type { ReadableVault } from '../../access/vaults.ts'
 import type { Db } from '../../db/database.ts'
@@ -65,12 +72,12 @@ export async function vaultHashes(db: Db, orgId: string, vaultId: string): Promi
     select v.admins_chain as "adminsChain", m.state ->> 'headHash' as "headHash", m.state ->> 'aclHash' as "aclHash",
       array(select (d ->> 'dekVersion')::integer from jsonb_array_elements(m.state -> 'draining') as d)
         || (m.state ->> 'dekVersion')::integer as "dekVersions"
-    from vault v join map_state m on m.org_id = v.org_id and m.name = 'vault/' || v.vault_id
+    from vault v join map_state m on m.org_id = ${orgId} and m.name = ${vaultName(vaultId)}
     where v.org_id = ${orgId} and v.vault_id = ${vaultId}`.execute(db)
   return rows[0]
 }
 
-type Lists = { items: ItemRow[]; env: EnvRow[]; assets: AssetRow[] }
+export type Lists = { items: ItemRow[]; env: EnvRow[]; assets: AssetRow[] }
 
 /** Every row that a head commits to, in one statement and so of one moment. */
 export async function contentRows(
@@ -90,6 +97,33 @@ export async function contentRows(
         'itemId', item_id, 'status', status))
         from vault_asset where org_id = ${orgId} and vault_id = ${vaultId}), '[]') as assets`.execute(db)
   return rows[0] as Lists
+}
+
+export type ContentList = keyof Lists
+const ROWS_PER_PIECE = 500
+
+/** The same rows as JSON, in pieces: what is only passed on is neither parsed nor put together in memory. */
+export async function contentPieces(
+  db: Db,
+  { orgId, vaultId }: ReadableVault,
+): Promise<readonly { readonly list: ContentList; readonly rows: string }[]> {
+  const { rows } = await sql<{ list: ContentList; rows: string }>`
+    select list, string_agg(row::text, ',') as rows from (
+      select 'items' as list, row_number() over () as n, jsonb_build_object('itemId', item_id, 'itemVersion', item_version,
+        'name', name, 'website', website, 'status', status, 'fieldCount', field_count, 'detailHash', detail_hash) as row
+      from vault_item where org_id = ${orgId} and vault_id = ${vaultId}
+      union all
+      select 'env', row_number() over (), jsonb_build_object('ct', f.ct, 'dekVersion', f.dek_version, 'fieldId', f.field_id,
+        'itemId', f.item_id, 'label', f.label, 'rev', f.rev)
+      from vault_field f join vault_item i using (org_id, vault_id, item_id)
+      where f.org_id = ${orgId} and f.vault_id = ${vaultId} and f.env and i.status = 'active'
+      union all
+      select 'assets', row_number() over (), jsonb_build_object('assetId', asset_id, 'assetVersion', asset_version,
+        'docHash', doc_hash, 'itemId', item_id, 'status', status)
+      from vault_asset where org_id = ${orgId} and vault_id = ${vaultId}
+    ) as content
+    group by list, n / ${ROWS_PER_PIECE}::integer`.execute(db)
+  return rows
 }
 
 export const contentOf = ({ items, env, assets }: Lists): VaultContent => ({

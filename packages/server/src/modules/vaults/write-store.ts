@@ -189,9 +189,9 @@ async function storeAssets(ctx: TxCtx, { checked, commit, vaultId, head }: Chang
 const UNIQUE_VIOLATION = '23505'
 
 /** Ids are made by clients: one that is taken elsewhere in the organisation is refused like any other conflict. */
-async function refusingIds(write: () => Promise<unknown>): Promise<void> {
+export async function refusingIds<T>(write: () => Promise<T>): Promise<T> {
   try {
-    await write()
+    return await write()
   } catch (error) {
     throw (error as { code?: string }).code === UNIQUE_VIOLATION ? new ApiError('id_conflict') : error
   }

@@ -1,0 +1,158 @@
+import { nextCommit } from './org-vaults.ts'
+import type { LoadProcess, Measured } from './processes.ts'
+import { type Contender, describe, describeRatio, type Round, ratioOf, request, runRound } from './rounds.ts'
+import { oneField, type VaultWorld, verifiedRead, WRITERS } from './vault-world.ts'
+
+// What vaults cost beside the bare route, in a small organisation and in a large one: two servers with a database each, in turns.
+
+export interface Subject {
+  readonly server: Measured
+  readonly data: string
+  readonly world: VaultWorld
+}
+
+const CONNECTIONS = 64
+const READ_ROUNDS = 10
+const ROUND_MS = 1500
+const WARM_UP_MS = 4000
+const COMMIT_ROUNDS = 8
+const COMMITS_PER_ROUND = 24
+const WARM_UP_COMMITS = 30
+const LIMIT_READ = 2.5
+const LIMIT_GROWN = 1.3
+const LIMIT_COMMIT = 6
+
+const FIELDS = 50
+
+const reading = ({ server, data, world }: Subject): Contender => ({
+  server,
+  data,
+  requests: world.readers.map(({ apiKey, vault }) =>
+    request(`/api/v1/machine/vault/${vault.vaultId}/environment-fields?include=wrapped-key,signers`, [
+      `x-api-key: ${apiKey}`,
+    ]),
+  ),
+  status: [200],
+})
+
+async function ensureProven({ server, world }: Subject): Promise<void> {
+  for (const reader of [world.readers[0], world.readers.at(-1)]) {
+    if (!reader) throw new Error('nobody reads')
+    const count = await verifiedRead(`http://127.0.0.1:${server.port}`, world, reader)
+    if (count !== FIELDS) throw new Error(`${count} fields were read`)
+  }
+}
+
+interface Turns {
+  readonly bare: Round[]
+  readonly small: Round[]
+  readonly large: Round[]
+}
+
+async function inTurns(count: number, run: (name: keyof Turns) => Promise<Round>): Promise<Turns> {
+  const turns: Turns = { bare: [], small: [], large: [] }
+  for (let i = 0; i < count; i++)
+    for (const name of ['bare', 'small', 'large'] as const) turns[name].push(await run(name))
+  return turns
+}
+
+export interface Parts {
+  readonly bare: Contender
+  readonly small: Subject
+  readonly large: Subject
+  readonly load: LoadProcess
+}
+
+export async function benchReads({ bare, small, large, load }: Parts): Promise<string[]> {
+  const contenders = { bare, small: reading(small), large: reading(large) }
+  for (const subject of [small, large]) await ensureProven(subject)
+  for (const contender of Object.values(contenders))
+    await runRound(contender, load, { connections: CONNECTIONS, milliseconds: WARM_UP_MS })
+  const options = { connections: CONNECTIONS, milliseconds: ROUND_MS }
+  const turns = await inTurns(READ_ROUNDS, (name) => runRound(contenders[name], load, options))
+  const lines = [
+    `environment-fields of ${FIELDS} fields with proofs, signers and wrapped key; ${CONNECTIONS} connections, ${READ_ROUNDS} rounds in turn, for one request:`,
+    describe('bare Fastify, one SELECT', turns.bare),
+    describe(`organisation of ${small.world.entries} log entries`, turns.small),
+    describeRatio(ratioOf(turns.small, turns.bare), LIMIT_READ),
+    describe(`organisation of ${large.world.entries} log entries`, turns.large),
+    describeRatio(ratioOf(turns.large, turns.small), LIMIT_GROWN, 'the small one'),
+  ]
+  return [...lines, ...(await byConnections(contenders.large, load))]
+}
+
+async function byConnections(contender: Contender, load: LoadProcess): Promise<string[]> {
+  const said: string[] = []
+  for (const connections of [1, 16, 64]) {
+    const { perSecond } = await runRound(contender, load, { connections, milliseconds: ROUND_MS })
+    said.push(`${perSecond.toFixed(0)} at ${connections}`)
+  }
+  return [`  requests/s by connections: ${said.join(', ')}`]
+}
+
+const post = (path: string, apiKey: string, key: string, body: string): string =>
+  [
+    `POST ${path} HTTP/1.1`,
+    'host: 127.0.0.1',
+    'user-agent: bench/1.0',
+    `x-api-key: ${apiKey}`,
+    `idempotency-key: ${key}`,
+    'content-type: application/json',
+    `content-length: ${Buffer.byteLength(body)}`,
+    '',
+    body,
+  ].join('\r\n')
+
+/** For each writer the next commits of its vault, each on top of the one before. */
+async function chainsOf({ world }: Subject, connections: number, length: number, turn: number): Promise<string[][]> {
+  const chains = []
+  for (const { agent, vault } of world.writers.slice(0, connections)) {
+    const chain = []
+    for (let i = 0; i < length; i++) {
+      const commit = await nextCommit(world.orgId, vault, [oneField(vault, i)])
+      const key = `bench-${turn}-${i}-${vault.vaultId}`
+      chain.push(post(`/api/v1/machine/vault/${vault.vaultId}/commits`, agent.apiKey, key, JSON.stringify({ commit })))
+    }
+    chains.push(chain)
+  }
+  return chains
+}
+
+/** Every commit is asked for once, so a round ends when all are answered. */
+const NO_END = 120_000
+let turn = 0
+
+export async function commitRound(
+  subject: Subject,
+  load: LoadProcess,
+  length = COMMITS_PER_ROUND,
+  connections = WRITERS,
+): Promise<Round> {
+  const chains = await chainsOf(subject, connections, length, turn++)
+  const contender: Contender = { server: subject.server, data: subject.data, requests: [], status: [201] }
+  return runRound(contender, load, { connections, milliseconds: NO_END, chains })
+}
+
+export async function benchCommits({ bare, small, large, load }: Parts): Promise<string[]> {
+  for (const subject of [small, large]) await commitRound(subject, load, WARM_UP_COMMITS)
+  const options = { connections: CONNECTIONS, milliseconds: ROUND_MS }
+  const turns = await inTurns(COMMIT_ROUNDS, (name) =>
+    name === 'bare' ? runRound(bare, load, options) : commitRound(name === 'small' ? small : large, load),
+  )
+  for (const subject of [small, large]) await ensureProven(subject)
+  const said: string[] = []
+  for (const connections of [1, 16, 64]) {
+    const length = connections === 1 ? 400 : COMMITS_PER_ROUND
+    const { perSecond } = await commitRound(large, load, length, connections)
+    said.push(`${perSecond.toFixed(0)} at ${connections}`)
+  }
+  return [
+    `commit of one field into a vault of ${FIELDS}; ${WRITERS} writers of one organisation with a vault each, ${COMMIT_ROUNDS} rounds in turn:`,
+    describe('bare Fastify, one SELECT', turns.bare),
+    describe(`organisation of ${small.world.entries} log entries`, turns.small),
+    describeRatio(ratioOf(turns.small, turns.bare), LIMIT_COMMIT),
+    describe(`organisation of ${large.world.entries} log entries`, turns.large),
+    describeRatio(ratioOf(turns.large, turns.small), LIMIT_GROWN, 'the small one'),
+    `  commits/s by connections: ${said.join(', ')}`,
+  ]
+}
