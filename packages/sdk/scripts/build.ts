@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { API_PREFIX, api, ERRORS, type Routes } from '@strongroom/contract'
+import { API_PREFIX, api, ERRORS, PART_BYTES, type Routes } from '@strongroom/contract'
 
 // Builds what is published: `node packages/sdk/scripts/build.ts <directory>` writes the packages protocol, contract and sdk there,
 // each with JavaScript, types and a manifest, ready for `npm pack`.
@@ -13,11 +13,14 @@ import { API_PREFIX, api, ERRORS, type Routes } from '@strongroom/contract'
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const NAMES = ['protocol', 'contract', 'sdk'] as const
 type Name = (typeof NAMES)[number]
+/** Folders of the SDK beside its sources that are published with it. They import nothing of the SDK itself. */
+const PROGRAMS = ['evil-server'] as const
 
 interface Manifest {
   readonly name: string
   readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>
   readonly imports?: Readonly<Record<string, Readonly<Record<string, string>>>>
+  readonly bin?: Readonly<Record<string, string>>
   readonly [member: string]: unknown
 }
 
@@ -36,7 +39,10 @@ function compile(into: string): void {
       rootDir: join(root, 'packages'),
       outDir: into,
     },
-    include: NAMES.map((name) => join(root, 'packages', name, 'src/**/*.ts')),
+    include: [
+      ...NAMES.map((name) => join(root, 'packages', name, 'src/**/*.ts')),
+      ...PROGRAMS.map((folder) => join(root, 'packages/sdk', folder, '**/*.ts')),
+    ],
     exclude: NAMES.map((name) => join(root, 'packages', name, 'src/**/*.test.ts')),
   }
   const project = join(into, 'tsconfig.json')
@@ -52,11 +58,12 @@ const mapMembers = <A, B>(members: Readonly<Record<string, A>>, work: (member: A
   Object.fromEntries(Object.entries(members).map(([name, member]) => [name, work(member)]))
 
 function publishedManifest(name: Name): string {
-  const { private: _, scripts: __, exports, imports, ...rest } = manifestOf(name)
+  const { private: _, scripts: __, exports, imports, bin, ...rest } = manifestOf(name)
   const published = {
     ...rest,
     sideEffects: false,
-    files: ['dist'],
+    files: ['dist', ...(name === 'sdk' ? PROGRAMS : [])],
+    ...(bin && { bin: mapMembers(bin, (source) => source.replace(/\.ts$/, '.js')) }),
     exports: mapMembers(exports, (target) =>
       typeof target === 'string' ? withTypes(target) : mapMembers(target, withTypes),
     ),
@@ -65,7 +72,7 @@ function publishedManifest(name: Name): string {
   return `${JSON.stringify(published, null, 2)}\n`
 }
 
-/** Where routes are, a line for each, and what those codes mean that this code names; without shapes. */
+/** Where routes are, a line for each, and what those codes mean that this code looks up; without shapes. */
 function contractWithoutShapes(code: string): string {
   const groups: Readonly<Record<string, Routes>> = api
   const lines = Object.entries(groups).map(([name, group]) =>
@@ -76,6 +83,7 @@ function contractWithoutShapes(code: string): string {
   )
   const named = Object.entries(ERRORS).filter(([name]) => code.includes(`'${name}'`))
   return `export const API_PREFIX = ${JSON.stringify(API_PREFIX)}
+export const PART_BYTES = ${PART_BYTES}
 export const ERRORS = ${JSON.stringify(Object.fromEntries(named))}
 const routeOf = (line) => {
   const [name, api, method, path] = line.split(' ')
@@ -89,13 +97,15 @@ export const api = /* @__PURE__ */ Object.fromEntries(/* @__PURE__ */ \`${lines.
 `
 }
 
+const LOOKS_UP_CODES = /import \{[^}]*\bERRORS\b[^}]*\} from '@strongroom\/contract'/
 const FROM_CONTRACT = /from '@strongroom\/contract'/g
 
 /** Points the SDK's own imports at the file above; types go on to come from the contract. */
 function detachContract(dist: string): void {
   const place = join(dist, 'contract.js')
   const paths = globSync('**/*.js', { cwd: dist }).map((file) => join(dist, file))
-  writeFileSync(place, contractWithoutShapes(paths.map((path) => readFileSync(path, 'utf8')).join('\n')))
+  const codes = paths.map((path) => readFileSync(path, 'utf8'))
+  writeFileSync(place, contractWithoutShapes(codes.filter((code) => LOOKS_UP_CODES.test(code)).join('\n')))
   for (const path of paths) {
     const code = readFileSync(path, 'utf8')
     const target = relative(dirname(path), place)
@@ -123,7 +133,10 @@ export function build(into: string): Readonly<Record<Name, string>> {
     rmSync(place, { recursive: true, force: true })
     cpSync(join(draft, name, 'src'), join(place, 'dist'), { recursive: true })
     renameInTypes(join(place, 'dist'))
-    if (name === 'sdk') detachContract(join(place, 'dist'))
+    if (name === 'sdk') {
+      detachContract(join(place, 'dist'))
+      for (const folder of PROGRAMS) cpSync(join(draft, name, folder), join(place, folder), { recursive: true })
+    }
     writeFileSync(join(place, 'package.json'), publishedManifest(name))
     cpSync(join(root, 'LICENSE'), join(place, 'LICENSE'))
   }

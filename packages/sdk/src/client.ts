@@ -17,6 +17,8 @@ export interface CallOptions {
   readonly signal?: AbortSignal
   /** The size of the log that is known already: the answer then proves that the log only grew since. */
   readonly have?: number
+  /** What the answer of a conflict brought: whoever comes back with it in a moment goes first. */
+  readonly turn?: string | undefined
 }
 
 /** `query` may be left out where all of its members may. */
@@ -55,6 +57,7 @@ function headersOf(
     ...(options.deviceInstallationId !== undefined && { 'x-device-installation-id': options.deviceInstallationId }),
     ...(options.setupToken !== undefined && { 'x-setup-token': options.setupToken }),
     ...(call.have !== undefined && { 'tlog-have': String(call.have) }),
+    ...(call.turn !== undefined && { 'vault-turn': call.turn }),
     ...(isWrite && { 'idempotency-key': call.idempotencyKey ?? crypto.randomUUID() }),
   }
 }

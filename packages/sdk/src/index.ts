@@ -30,5 +30,13 @@ export {
   renewRecoveryCode,
   rotateUserKey,
 } from './people-keys.ts'
+export {
+  countersignRecovery,
+  makeRecoveryStatement,
+  type RecoveryTerms,
+  type RestoredLog,
+  restoredLog,
+  sendRecovery,
+} from './people-recovery.ts'
 export { AnyStrongroom as Strongroom } from './strongroom/strongroom-any.ts'
 export * from './strongroom/surface.ts'

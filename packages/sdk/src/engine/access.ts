@@ -42,7 +42,7 @@ export function changeAccess(
     const listed = new Set(acl.map(({ p }) => p))
     const leaves = before.some(({ p }) => !listed.has(p)) && !deferRotation
     const joining = acl.filter(({ p }) => !before.some((entry) => entry.p === p))
-    const recipients = leaves ? await recipientsOf(actor, acl, options) : []
+    const recipients = leaves ? await recipientsOf(actor, acl, { ...options, vaultId, mayLack: true }) : []
     const change = await makeAccessChange(
       {
         head,
@@ -75,7 +75,7 @@ async function grantsFor(
   const found = await keysOfAll(
     actor,
     joining.map(({ p }) => p),
-    options,
+    { ...options, vaultId: head.vault.vaultId },
   )
   return [...found.values()].flat().flatMap((to) => [...keys.values()].map((dek) => ({ dek, to })))
 }
@@ -92,7 +92,8 @@ export function rotateVaultKey(
 ): Promise<Committed> {
   const build = async ([known]: readonly KnownVault[]): Promise<readonly Built[]> => {
     const { head, content } = known as KnownVault
-    const recipients = await recipientsOf(actor, head.vault.acl.acl, options)
+    // Whoever is on the list and has lost their keys gets nothing, and must not keep the others from a new key.
+    const recipients = await recipientsOf(actor, head.vault.acl.acl, { ...options, vaultId, mayLack: true })
     return [await makeAccessChange({ head, content, rotate: { reason, recipients }, at: actor.now() }, actor.identity)]
   }
   const send = ([commit]: readonly Commit[], call: CallOptions): Promise<unknown> =>

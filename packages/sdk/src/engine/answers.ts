@@ -1,5 +1,6 @@
 import {
   type Envelope,
+  type Evidence,
   ProtocolError,
   type ProtocolErrorCode,
   peekDocument,
@@ -46,8 +47,15 @@ export function indexOf(candidate: unknown): number {
 // Evidence is checked as an environment answer: a refusal of the part they all share can be shown in that form.
 const reproducible = new WeakMap<ProtocolError, unknown>()
 
-/** What of an answer goes into an evidence file for this refusal. */
-export const evidenceAnswer = (error: ProtocolError, answer: unknown): unknown => reproducible.get(error) ?? answer
+/** What of an answer goes into an evidence file for this refusal, and what can be checked there. */
+export const evidenceAnswer = (
+  error: ProtocolError,
+  answer: unknown,
+  form: Evidence['form'] = 'other',
+): Pick<Evidence, 'answer' | 'form'> => {
+  const shown = reproducible.get(error)
+  return shown === undefined ? { answer, form } : { answer: shown, form: 'environment' }
+}
 
 /** The first and longest part of every verification: log, directory, admins, access list, head. */
 export async function verifySigned(candidate: unknown, vaultId: string, trust: ReaderTrust): Promise<VerifiedHead> {

@@ -67,14 +67,17 @@ async function commitInTurn(
   let isFresh = vaultIds.some((vaultId) => !actor.memory.vault(vaultId))
   let known = isFresh ? await load() : vaultIds.flatMap((vaultId) => actor.memory.vault(vaultId) ?? [])
   let slowestMs = LEAST_MS
+  let turn: string | undefined
   for (let rebases = 0; ; rebases += 1) {
     const started = performance.now()
-    const outcome = await attempt(actor, known, work, isFresh, options)
+    const outcome = await attempt(actor, known, work, { ...options, isFresh, turn })
     if (outcome.committed) return { committed: outcome.committed, rebases }
     if (rebases >= actor.policy.maxRebases)
       throw new ProtocolError('head_conflict', 'others changed the vault every time', { vaultIds, rebases })
     slowestMs = Math.max(slowestMs, performance.now() - started)
-    const waited = await waitForOthers(rebases, slowestMs, options)
+    turn = outcome.turn
+    // With a turn others wait, for a moment.
+    const waited = turn === undefined && (await waitForOthers(rebases, slowestMs, options))
     isFresh = waited || !outcome.newer
     known = outcome.newer && !waited ? [...outcome.newer] : await load()
   }
@@ -98,18 +101,26 @@ async function waitForOthers(rebases: number, slowestMs: number, { signal }: Cal
 
 type Outcome =
   | { readonly committed: readonly Committed[] }
-  | { readonly committed?: undefined; readonly newer: readonly KnownVault[] | undefined }
+  | {
+      readonly committed?: undefined
+      readonly newer: readonly KnownVault[] | undefined
+      readonly turn?: string | undefined
+    }
+
+interface Attempt extends CallerOptions {
+  readonly isFresh: boolean
+  readonly turn: string | undefined
+}
 
 async function attempt(
   actor: Actor,
   known: readonly KnownVault[],
   work: Work,
-  isFresh: boolean,
-  options: CallerOptions,
+  { isFresh, turn, ...options }: Attempt,
 ): Promise<Outcome> {
   try {
     const built = await work.build(known, isFresh)
-    const outcome = await submit(actor, { known, built, work }, options)
+    const outcome = await submit(actor, { known, built, work, turn }, options)
     if (outcome.committed) keepContent(actor, built, outcome.committed)
     return outcome
   } catch (error) {
@@ -122,11 +133,12 @@ interface Submission {
   readonly known: readonly KnownVault[]
   readonly built: readonly Built[]
   readonly work: Work
+  readonly turn: string | undefined
 }
 
 /** Sends commits and verifies what comes back, be it a receipt or a conflict. */
 function submit(actor: Actor, submission: Submission, options: CallerOptions): Promise<Outcome> {
-  const { known, built, work } = submission
+  const { known, built, work, turn } = submission
   const vaultIds = known.map(({ head }) => head.vault.vaultId)
   const idempotencyKey = crypto.randomUUID()
   const commits = built.map(({ commit }) => commit)
@@ -134,9 +146,15 @@ function submit(actor: Actor, submission: Submission, options: CallerOptions): P
     actor,
     {
       ...(vaultIds[0] !== undefined && { vaultId: vaultIds[0] }),
+      isWrite: true,
       ask: (call) =>
         orConflict(() =>
-          sendUntilAnswered(actor, { vaultIds, idempotencyKey, call, send: (sent) => work.send(commits, sent) }),
+          sendUntilAnswered(actor, {
+            vaultIds,
+            idempotencyKey,
+            call,
+            send: (sent) => work.send(commits, { ...sent, turn }),
+          }),
         ),
       check: (answer, pins) =>
         answer instanceof Conflict
@@ -147,10 +165,16 @@ function submit(actor: Actor, submission: Submission, options: CallerOptions): P
   )
 }
 
+const TURN = /^[A-Za-z0-9_-]{1,64}$/
+
 class Conflict {
   readonly current: unknown
+  /** Not proven and not needed to be: it says only who is waited for. */
+  readonly turn: string | undefined
   constructor(details: unknown) {
-    this.current = (details as { current?: unknown } | undefined)?.current ?? null
+    const { current = null, turn } = (details ?? {}) as { current?: unknown; turn?: unknown }
+    this.current = current
+    this.turn = typeof turn === 'string' && TURN.test(turn) ? turn : undefined
   }
 }
 
@@ -171,16 +195,16 @@ async function orConflict(ask: () => Promise<unknown>): Promise<unknown> {
 async function checkConflict(
   actor: Actor,
   { known, work }: Submission,
-  { current }: Conflict,
+  { current, turn }: Conflict,
   pins: Pins,
 ): Promise<Checked<Outcome>> {
-  if (current === null) return { rounds: [], result: { newer: undefined } }
+  if (current === null) return { rounds: [], result: { newer: undefined, turn } }
   const { vaultId } = membersOf(membersOf(current, 'current').signed, 'signed')
   const stale = known.find(({ head }) => head.vault.vaultId === vaultId)
-  if (!stale) return { rounds: [], result: { newer: undefined } }
+  if (!stale) return { rounds: [], result: { newer: undefined, turn } }
   const fresh = await verifyMaterial(actor, stale, current, pins, work.touched ?? new Set())
   const newer = known.map((one) => (one === stale ? fresh : one))
-  return { rounds: [roundOf(fresh.head)], result: { newer } }
+  return { rounds: [roundOf(fresh.head)], result: { newer, turn } }
 }
 
 /** The own head is in the log, at the leaf the server names: only then was the change made. */

@@ -1,6 +1,7 @@
 import { environmentAnswerShape, type OpenedEnvironment, openEnvironment, type ReaderTrust } from '@strongroom/protocol'
 import type { Actor } from './actor.ts'
 import { wrapsFor } from './answers.ts'
+import { refuseNonceReuse } from './nonces.ts'
 
 /** The answer in the form of docs/protocol.md 4.5, in which it is verified, kept, and shown as evidence. */
 export function inOneForm(answer: unknown): unknown {
@@ -18,5 +19,7 @@ export async function openAnswer(
 ): Promise<OpenedEnvironment> {
   const shaped = environmentAnswerShape(answer, 'answer')
   const own = { ...shaped, wrappedKeys: wrapsFor(actor.identity, shaped.wrappedKeys) }
-  return openEnvironment(own, vaultId, trust, actor.identity)
+  const opened = await openEnvironment(own, vaultId, trust, actor.identity)
+  refuseNonceReuse(opened.fields.map(({ row }, i) => ({ itemId: row.itemId, envelope: shaped.fields[i]?.value ?? '' })))
+  return opened
 }

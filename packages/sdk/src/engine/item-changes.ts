@@ -89,7 +89,7 @@ export const newItem = ({ itemId, name, website = '', fields }: NewItem): ItemEd
   assets: [],
 })
 
-const absent = (code: 'vault_item_not_found' | 'field_not_found'): ApiError =>
+export const absent = (code: 'vault_item_not_found' | 'field_not_found'): ApiError =>
   new ApiError({ code, message: ERRORS[code].message, hint: ERRORS[code].hint }, ERRORS[code].status)
 
 /** Archiving is an edit of the status. */

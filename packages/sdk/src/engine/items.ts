@@ -16,6 +16,7 @@ import {
 } from '@strongroom/protocol'
 import type { Actor, CallerOptions } from './actor.ts'
 import { listOf, membersOf, refuseUnless, verifySigned } from './answers.ts'
+import { refuseNonceReuse } from './nonces.ts'
 import type { Receipt } from './receipt.ts'
 import { keysFor, receiptFor } from './vaults.ts'
 import { type Pins, readVerified, roundOf } from './verified.ts'
@@ -36,6 +37,7 @@ export async function listItems(actor: Actor, vaultId: string, options: CallerOp
     actor,
     {
       vaultId,
+      form: 'items',
       ask: (call) => actor.client.items.list({ params: { vaultId } }, call),
       check: async (answer, pins) => {
         const { data, environment, assets, signed } = membersOf(answer, 'answer')
@@ -83,6 +85,7 @@ export async function readSealedItem(
     actor,
     {
       vaultId,
+      form: 'item',
       ask: (call) => actor.client.items.get({ params: { vaultId, itemId } }, call),
       check: async (answer, pins) => {
         const checked = await checkItem(actor, vaultId, answer, pins)
@@ -96,6 +99,7 @@ export async function readSealedItem(
           { itemId },
         )
         const values = new Map(item.fields.map((field) => [field.fieldId, matching(field, given)]))
+        refuseNonceReuse([...values.values()].map((envelope) => ({ itemId, envelope })))
         return { rounds: [roundOf(head)], result: { ...checked, values } }
       },
     },
@@ -194,6 +198,7 @@ export async function readField(
     actor,
     {
       vaultId,
+      form: 'item',
       ask: (call) => actor.client.items.field({ params: { vaultId, fieldId } }, call),
       check: async (answer, pins) => {
         const checked = await checkItem(actor, vaultId, answer, pins)

@@ -13,6 +13,8 @@ export interface Memory {
   vault(vaultId: string): KnownVault | undefined
   keepVault(known: KnownVault): void
   forgetVault(vaultId: string): void
+  /** What was verified is of a log that was given up. */
+  forgetAll(): void
   /** The detail of an item as it was last verified; it counts only where its hash is that of the item's row. */
   detail(vaultId: string, itemId: string): ItemBase | undefined
   keepDetail(vaultId: string, base: ItemBase): void
@@ -39,6 +41,9 @@ export function makeMemory(): Memory {
     vault: (vaultId) => vaults.get(vaultId),
     keepVault: (known) => putNewest(vaults, known),
     forgetVault: (vaultId) => void vaults.delete(vaultId),
+    forgetAll: () => {
+      for (const kept of [vaults, details, keys]) kept.clear()
+    },
     detail: (vaultId, itemId) => details.get(`${vaultId} ${itemId}`),
     keepDetail: (vaultId, base) => put(details, `${vaultId} ${base.detail.itemId}`, base, MAX_DETAILS),
     keys: (vaultId) => keys.get(vaultId),

@@ -1,21 +1,15 @@
-import {
-  buildCommit,
-  type Commit,
-  type ItemEdit,
-  ProtocolError,
-  type SignedItem,
-  signItem,
-  termsOf,
-} from '@strongroom/protocol'
+import { buildCommit, type Commit, type ItemEdit, type SignedItem, signItem, termsOf } from '@strongroom/protocol'
 import type { CallOptions } from '../client.ts'
 import type { Actor, CallerOptions } from './actor.ts'
 import { membersOf } from './answers.ts'
+import { assetsIn, keyOf } from './assets.ts'
 import { type Built, type Committed, commitWork } from './commit.ts'
 import { baseIn, sealedItemOf, VaultMoved } from './content.ts'
 import { planEdit } from './item-changes.ts'
 import { openFields, type SealedItem } from './items.ts'
 import type { KnownVault } from './memory.ts'
-import { buildItems, currentDek } from './write-items.ts'
+import { type SignedAsset, signAnew } from './write-assets.ts'
+import { buildItems, currentDek, inOrder } from './write-items.ts'
 
 export interface Move {
   readonly itemId: string
@@ -31,8 +25,8 @@ export interface Moved {
 }
 
 /**
- * Moves an item to another vault: one leaf with two heads, its fields encrypted anew under the key of the other vault. Ids stay.
- * Items with attachments are refused with `assets_mismatch`: their content keys have to move along.
+ * Moves an item to another vault: one leaf with two heads, its fields encrypted and the content keys of its attachments wrapped anew
+ * under the key of the other vault. Ids stay, and so does the content of attachments.
  */
 export async function moveItem(actor: Actor, move: Move, options: CallerOptions = {}): Promise<Moved> {
   const { itemId, from, to } = move
@@ -41,6 +35,7 @@ export async function moveItem(actor: Actor, move: Move, options: CallerOptions 
     if (!isFresh && !source.content.items.has(itemId)) throw new VaultMoved('an item is not in the content in hand')
     const sealed = await sealedItemOf(actor, source, itemId, options)
     const arriving = await sealFor(actor, target, sealed, options)
+    const assets = await wrapFor(actor, source, target, itemId, options)
     const leaving = await buildCommit(
       {
         org: actor.org,
@@ -53,7 +48,7 @@ export async function moveItem(actor: Actor, move: Move, options: CallerOptions 
       },
       actor.identity,
     )
-    return [leaving, await buildItems(actor, target, [arriving])]
+    return [leaving, await buildItems(actor, target, { items: [arriving], assets })]
   }
   const send = ([leaving, arriving]: readonly Commit[], call: CallOptions): Promise<unknown> =>
     actor.client.items.move({ params: { id: itemId }, body: { from: leaving as Commit, to: arriving as Commit } }, call)
@@ -75,11 +70,24 @@ async function sealFor(
 ): Promise<SignedItem> {
   const { detail } = baseIn(sealed)
   const { itemId, name, website, status, assets } = detail
-  if (assets.length > 0)
-    throw new ProtocolError('assets_mismatch', 'an item with attachments cannot be moved by this client', { itemId })
   const opened = await openFields(actor, sealed.head, sealed.item.fields, sealed.values, options)
   const fields = opened.map(({ fieldId, label, env, value }) => ({ fieldId, label, env, value }))
-  const edit: ItemEdit = { itemId, name, website, status, fields, assets: [] }
+  const edit: ItemEdit = { itemId, name, website, status, fields, assets }
   const { plan } = await planEdit(await currentDek(actor, target, options), undefined, edit)
   return signItem(plan, { org: actor.org, vaultId: target.head.vault.vaultId, at: actor.now() }, actor.identity)
+}
+
+/** Every attachment of the item, also those it no longer lists: they belong to it and leave with it. */
+async function wrapFor(
+  actor: Actor,
+  source: KnownVault,
+  target: KnownVault,
+  itemId: string,
+  options: CallerOptions,
+): Promise<readonly SignedAsset[]> {
+  const assets = await assetsIn(actor, source, itemId, options)
+  const to = { dek: await currentDek(actor, target, options), vaultId: target.head.vault.vaultId }
+  return inOrder(assets, async (asset) =>
+    signAnew(actor, asset, await keyOf(actor, source.head, asset.content.dekVersion, options), to),
+  )
 }

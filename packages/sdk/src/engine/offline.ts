@@ -19,9 +19,10 @@ export async function readCached(actor: Actor, vaultId: string, maxAgeMs: number
   if (!cached) return undefined
   const pins = pinsOf(actor, await actor.trust.read())
   const { answer, fetchedAt } = cached
+  if (isGivenUp(cached, pins.org)) return undefined
   ensureYoung(cached, pins.org, actor.now(), maxAgeMs)
   const open = (): Promise<CachedRead> => openCached(actor, vaultId, cached, pins, maxAgeMs)
-  return alarmingUnlessOld(actor, { vaultId, answer, org: pins.org }, open).then((read) => {
+  return alarmingUnlessOld(actor, { vaultId, form: 'environment', answer, org: pins.org }, open).then((read) => {
     actor.memory.keepKeys(vaultId, read.opened.keys)
     return { ...read, receipt: { ...read.receipt, fetchedAt } }
   })
@@ -67,6 +68,12 @@ function sizeOf(answer: unknown): number {
   const { checkpoint } = membersOf(membersOf(answer, 'answer').transparency, 'transparency')
   const [, size] = String(checkpoint).split('\n')
   return Number(size)
+}
+
+/** It is of a log that was restored since, from the part that is gone (docs/protocol.md 9.4). */
+function isGivenUp({ answer, fetchedAt }: CachedAnswer, { recoveries = [] }: OrgTrust): boolean {
+  const accepted = recoveries.filter(({ at }) => at !== undefined && fetchedAt <= at)
+  return accepted.length > 0 && accepted.some(({ index }) => !(sizeOf(answer) <= index))
 }
 
 /** A key that was seen to be compromised since the answer was fetched makes it worthless. */

@@ -7,6 +7,7 @@ import { type PlanContext, type PlannedItem, planEdit } from './item-changes.ts'
 import { openFields, readSealedItem } from './items.ts'
 import type { KnownVault } from './memory.ts'
 import { mapLimited } from './queue.ts'
+import { rewrapAssets } from './rewrap-assets.ts'
 import { commitItems } from './write-items.ts'
 
 // After a rotation: what is under older vault keys is encrypted anew, and when nothing is left under them they are retired.
@@ -19,7 +20,9 @@ export interface ReencryptOptions extends CallerOptions {
 export interface Reencrypted {
   readonly items: number
   readonly fields: number
-  /** The commit that ended the older keys; null if nothing was to be ended, or attachments are still under them. */
+  /** Attachments whose content keys were wrapped anew; their content stays as it is. */
+  readonly attachments: number
+  /** The commit that ended the older keys; null if nothing was to be ended. */
   readonly retired: Committed | null
 }
 
@@ -43,7 +46,8 @@ export async function reencrypt(
     fields += done.fields
     onProgress?.(Math.min(at + BATCH, itemIds.length), itemIds.length)
   }
-  return { items, fields, retired: await retire(actor, vaultId, options) }
+  const attachments = await rewrapAssets(actor, vaultId, options)
+  return { items, fields, attachments, retired: await retire(actor, vaultId, options) }
 }
 
 const isOld = ({ dekVersion }: VerifiedField, current: number): boolean => dekVersion < current
@@ -104,11 +108,11 @@ async function planAll(context: PlanContext, itemIds: readonly string[]): Promis
   })
 }
 
-/** A head that names the current key as the oldest in use. Attachments are wrapped anew elsewhere; while there are any, it waits. */
+/** A head that names the current key as the oldest in use. */
 async function retire(actor: Actor, vaultId: string, options: CallerOptions): Promise<Committed | null> {
-  const { head, content } = await loadVault(actor, vaultId, options)
+  const { head } = await loadVault(actor, vaultId, options)
   const { oldestDek, dekVersion } = head.payload
-  if (oldestDek === dekVersion || content.assets.size > 0) return null
+  if (oldestDek === dekVersion) return null
   const build = async ([known]: readonly KnownVault[]) => {
     const { head, content } = known as KnownVault
     const terms = { ...termsOf(head.payload), oldestDek: dekVersion }

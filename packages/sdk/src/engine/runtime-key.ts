@@ -1,9 +1,10 @@
 import { type Dek, type Envelope, type Identity, type Rotation, rotateKey } from '@strongroom/protocol'
 import { ApiError } from '../errors.ts'
 import { type Actor, type CallerOptions, withIdentity } from './actor.ts'
-import { listOf, membersOf } from './answers.ts'
+import { listOf, membersOf, refuseUnless } from './answers.ts'
 import { sendUntilAnswered } from './send.ts'
 import { vaultKeys } from './vaults.ts'
+import { alarming, pinsOf } from './verified.ts'
 
 // Docs/protocol.md 11: another key for the same agent. The old one signs the change and hands over every vault key it holds.
 
@@ -74,10 +75,34 @@ async function heldKeys(actor: Actor, { onProgress, signal }: RotateKeyOptions):
   const grants = listOf(data, 'data').map((grant) => membersOf(grant, 'grant'))
   const own = grants.filter(({ kid }) => kid === actor.identity.kid)
   const vaultIds = [...new Set(own.map(({ vaultId }) => String(vaultId)))]
+  await refuseOmitted(actor, vaultIds, { data }, signal)
   const held: Dek[] = []
   for (const [i, vaultId] of vaultIds.entries()) {
     held.push(...(await vaultKeys(actor, vaultId, { signal })).keys.values())
     onProgress?.(i + 1, vaultIds.length)
   }
   return held
+}
+
+/** A vault that was read before and still opens is missing in the list: whoever rotates by it would lose that vault. */
+async function refuseOmitted(
+  actor: Actor,
+  vaultIds: readonly string[],
+  answer: unknown,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { org } = pinsOf(actor, await actor.trust.read())
+  for (const vaultId of Object.keys(org.vaults).filter((known) => !vaultIds.includes(known))) {
+    const opens = await vaultKeys(actor, vaultId, { signal }).then(
+      () => true,
+      (error: unknown) => {
+        // Given back meanwhile, or never given to this key.
+        if (error instanceof ApiError) return false
+        throw error
+      },
+    )
+    await alarming(actor, { vaultId, answer, org }, async () =>
+      refuseUnless(!opens, 'incomplete_batch', 'the server leaves out a vault whose key this one has', { vaultId }),
+    )
+  }
 }

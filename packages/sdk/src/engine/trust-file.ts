@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
@@ -11,12 +12,18 @@ import type { TrustKeeper } from './trust.ts'
 
 const isCode = (error: unknown, code: string): boolean => (error as { code?: string }).code === code
 
-/** Undefined where the file is not there. */
+/** Undefined where the file is not there. At once: for a small file, a thread that reads costs more than the reading. */
 async function readIfThere(path: string): Promise<string | undefined> {
-  return readFile(path, 'utf8').catch((error: unknown) => {
+  return bytesIfThere(path)?.toString('utf8')
+}
+
+function bytesIfThere(path: string): Buffer | undefined {
+  try {
+    return readFileSync(path)
+  } catch (error) {
     if (isCode(error, 'ENOENT')) return undefined
     throw error
-  })
+  }
 }
 
 /** Whole or not at all, also when the machine stops in the middle: a reader sees the old file or the new one. */
@@ -196,11 +203,8 @@ export function fileCache(directory: string): CacheStore {
   const fileOf = (key: string): string => join(directory, `${encodeURIComponent(key)}.json`)
   return {
     get: async (key) => {
-      const text = await readFile(fileOf(key)).catch((error: unknown) => {
-        if (isCode(error, 'ENOENT')) return undefined
-        throw error
-      })
-      return text && new Uint8Array(text)
+      const bytes = bytesIfThere(fileOf(key))
+      return bytes && new Uint8Array(bytes)
     },
     set: async (key, bytes) => {
       await mkdir(directory, { recursive: true, mode: 0o700 })

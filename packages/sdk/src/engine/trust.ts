@@ -27,7 +27,13 @@ export function memoryTrust(initial: TrustStore = EMPTY_TRUST_STORE): TrustKeepe
 }
 
 /** Pins an organisation by its trust anchor; refuses with `genesis_mismatch` one that is pinned differently. */
-export function pinTrust(trust: TrustKeeper, anchor: string, mode: OrgTrust['mode'] = 'pinned'): Promise<TrustStore> {
+export async function pinTrust(
+  trust: TrustKeeper,
+  anchor: string,
+  mode: OrgTrust['mode'] = 'pinned',
+): Promise<TrustStore> {
   const parsed = parseTrustAnchor(anchor)
-  return trust.update((store) => pinAnchor(store, parsed, mode))
+  const before = await trust.read()
+  const isPinned = pinAnchor(before, parsed, mode) === before
+  return isPinned ? before : trust.update((store) => pinAnchor(store, parsed, mode))
 }

@@ -149,5 +149,8 @@ export async function keysFor(actor: Actor, head: VerifiedHead, options: CallerO
   const inUse = [{ dekVersion: state.dekVersion, dekCommit: state.dekCommit }, ...state.draining]
   // The log commits to each key, so one in hand is known to be the right one.
   const isComplete = known && inUse.every((one) => known.get(one.dekVersion)?.dekCommit === one.dekCommit)
-  return isComplete ? known : (await vaultKeys(actor, vaultId, options)).keys
+  if (!isComplete) return (await vaultKeys(actor, vaultId, options)).keys
+  // One that has ended is in memory still, and wrapped for nobody any more.
+  const versions = new Set(inUse.map(({ dekVersion }) => dekVersion))
+  return new Map([...known].filter(([dekVersion]) => versions.has(dekVersion)))
 }

@@ -1,6 +1,7 @@
 import {
   buildCommit,
   type Commit,
+  type CommitInput,
   type Dek,
   type HeadTerms,
   type ItemDetailPayload,
@@ -116,7 +117,7 @@ export async function commitItems(
       signedPlans.set(one, item)
       return item
     })
-    return [await buildItems(actor, known, signed, work.terms?.(known))]
+    return [await buildItems(actor, known, { items: signed, terms: work.terms?.(known) })]
   }
   const send: Work['send'] = ([commit], call) => work.send(commit as Commit, call, signed)
   const { committed, rebases } = await commitWork(actor, [vaultId], { build, send, touched }, options)
@@ -154,14 +155,19 @@ function ensureOnce(planned: readonly PlannedItem[]): void {
   refuseUnless(isOnce, 'malformed', 'a change names an item twice')
 }
 
+export interface BuildInput {
+  readonly items: readonly SignedItem[]
+  readonly assets?: CommitInput['assets']
+  readonly terms?: HeadTerms | undefined
+}
+
 export async function buildItems(
   actor: Actor,
   { head, content }: KnownVault,
-  items: readonly SignedItem[],
-  terms: HeadTerms = termsOf(head.payload),
+  { items, assets = [], terms = termsOf(head.payload) }: BuildInput,
 ): Promise<Built> {
-  const input = { org: actor.org, vaultId: head.vault.vaultId, base: head, content, terms, items, at: actor.now() }
-  const built = await buildCommit(input, actor.identity)
+  const place = { org: actor.org, vaultId: head.vault.vaultId, at: actor.now() }
+  const built = await buildCommit({ ...place, base: head, content, terms, items, assets }, actor.identity)
   ensureLabels(built.content)
   return { ...built, items }
 }

@@ -10,7 +10,7 @@ import {
 import type { CallOptions } from '../client.ts'
 import type { Actor, CallerOptions } from './actor.ts'
 import { type Committed, checkReceipts, commitWork } from './commit.ts'
-import { keysOfAll } from './directory.ts'
+import { type KeysOptions, keysOfAll } from './directory.ts'
 import type { KnownVault } from './memory.ts'
 import { sendUntilAnswered } from './send.ts'
 import { readVerified } from './verified.ts'
@@ -46,6 +46,7 @@ export async function createVault(
     actor,
     {
       vaultId,
+      isWrite: true,
       ask: (call) => sendUntilAnswered(actor, { vaultIds: [vaultId], idempotencyKey, call, send }),
       check: (answer, pins) => checkReceipts(actor, [vaultId], [made], [answer], pins),
     },
@@ -61,7 +62,7 @@ export async function createVault(
 export async function recipientsOf(
   actor: Actor,
   acl: readonly AclEntry[],
-  options: CallerOptions,
+  options: KeysOptions,
 ): Promise<readonly CheckedKey[]> {
   const keys = await keysOfAll(
     actor,

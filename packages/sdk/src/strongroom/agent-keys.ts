@@ -17,7 +17,7 @@ const READING = ['machine.vault.read', 'machine.vault.secret.read', 'machine.tra
 const LISTENING = ['machine.monitoring.read'] as const
 
 /** Reading verified, and being told of changes; writing where a vault is given for it. */
-const permissionsFor = ({ permissions, vaults = [] }: NewAgent): Permission[] =>
+export const permissionsFor = ({ permissions, vaults = [] }: NewAgent): Permission[] =>
   permissions
     ? ([...permissions] as Permission[])
     : [
@@ -33,8 +33,7 @@ export async function createAgent(config: Config, place: KeyedPlace, given: NewA
     throw new ConfigError('the trust anchor is missing, and an agent needs it', {
       missing: ['STRONGROOM_TRUST_ANCHOR'],
     })
-  const vaults: { vaultId: string; role: 'read' | 'write' | 'admin' }[] = []
-  for (const { vault, role } of given.vaults ?? []) vaults.push({ vaultId: await vaultIdOf(place, vault), role })
+  const vaults = await vaultsFor(place, given.vaults ?? [])
   const { name, description, securityGroups } = given
   const body = {
     name,
@@ -65,17 +64,40 @@ export async function createAgent(config: Config, place: KeyedPlace, given: NewA
   }
 }
 
-/** Endorses the keys and gives them their vaults. */
-async function introduce(
+interface GivenVault {
+  readonly vaultId: string
+  readonly role: 'read' | 'write' | 'admin'
+}
+
+export async function vaultsFor(
+  place: KeyedPlace,
+  asked: NonNullable<NewAgent['vaults']>,
+): Promise<readonly GivenVault[]> {
+  const vaults: GivenVault[] = []
+  for (const { vault, role } of asked) vaults.push({ vaultId: await vaultIdOf(place, vault), role })
+  return vaults
+}
+
+/** Puts a principal whose keys are in the log on the access lists. */
+export async function giveVaults(
   { actor, options }: KeyedPlace,
-  { provider, exportPem }: RuntimeKey,
-  vaults: readonly { readonly vaultId: string; readonly role: 'read' | 'write' | 'admin' }[],
-): Promise<Secret> {
-  const event = await registerKey({ org: actor.org, caps: ['agent'], at: actor.now() }, actor.identity, provider)
-  await actor.client.keys.register({ body: { event } }, options)
-  const p = provider.key.principal
+  p: string,
+  vaults: readonly GivenVault[],
+): Promise<void> {
   for (const { vaultId, role } of vaults)
     await changeAccess(actor, vaultId, (acl) => [...acl.filter((entry) => entry.p !== p), { p, role }], options)
+}
+
+/** Endorses the keys and gives them their vaults. */
+async function introduce(
+  place: KeyedPlace,
+  { provider, exportPem }: RuntimeKey,
+  vaults: readonly GivenVault[],
+): Promise<Secret> {
+  const { actor, options } = place
+  const event = await registerKey({ org: actor.org, caps: ['agent'], at: actor.now() }, actor.identity, provider)
+  await actor.client.keys.register({ body: { event } }, options)
+  await giveVaults(place, provider.key.principal, vaults)
   return exportPem()
 }
 

@@ -39,6 +39,30 @@ export interface CreatedAgent {
   readonly bundle: Secret
 }
 
+/** An agent without keys: they are made where it runs, and never leave it. */
+export interface EnrolledAgent {
+  readonly agent: Agent
+  readonly apiKey: Secret
+  /** Both for the agent, which asks with `agents.requestEndorsement`. */
+  readonly trustAnchor: string
+  readonly endorser: string
+}
+
+/** A key that has proven that it is held, and waits for the signature of the caller. */
+export interface PendingKey {
+  readonly keyId: string
+  readonly agentId: string
+  /** To be compared with what the agent shows, over a channel that the server does not control. */
+  readonly fingerprint: string
+  readonly requestedAt: Date
+}
+
+export interface RevokedKey {
+  readonly keyId: string
+  /** Vaults whose key it knew: give each another one with `vaults.rotateKey`. */
+  readonly rotationDue: readonly string[]
+}
+
 export interface RuntimeKeyRotation {
   /** Stores the new credential before the server hears of it: whatever happens then, it is not lost. */
   readonly save: (credential: { readonly bundle?: Secret; readonly privateKeyPem: Secret }) => void | Promise<void>
@@ -67,6 +91,23 @@ export interface Agents {
     options?: RequestOptions,
   ): ApiPromise<Agent>
   archive(agent: string, options?: RequestOptions): ApiPromise<void>
+  /** An agent whose private keys stay where they are made; see `requestEndorsement`, `pendingKeys` and `endorse`. */
+  enrol(agent: Omit<NewAgent, 'vaults' | 'keys'>, options?: RequestOptions): ApiPromise<EnrolledAgent>
+  /** For the agent itself: asks a person to endorse the key of this client. */
+  requestEndorsement(endorser: string, options?: RequestOptions): ApiPromise<{ readonly keyId: string }>
+  /** Keys that wait for the caller's signature. */
+  pendingKeys(options?: RequestOptions): ApiPromise<readonly PendingKey[]>
+  /** Endorses one of them and gives it vaults. */
+  endorse(
+    keyId: string,
+    options?: RequestOptions & { readonly vaults?: NonNullable<NewAgent['vaults']> },
+  ): ApiPromise<{ readonly keyId: string }>
+  /** Ends a key, of an agent or of a person. What it could decrypt is in `transparency.exposure`. */
+  revokeKey(
+    keyId: string,
+    reason: 'removed' | 'compromised' | 'superseded',
+    options?: RequestOptions,
+  ): ApiPromise<RevokedKey>
   /** The old key is dead from then on. */
   rotateApiKey(agent: string, options?: RequestOptions): ApiPromise<Secret>
   /** Other keys for this client's own agent; it goes on with them. The old ones can be forgotten when this returns. */
@@ -107,6 +148,8 @@ export function shownOnce(apiKey: string | null, agentId: string): Secret {
   })
 }
 
+const endorsing = () => import('./agent-endorsement.ts')
+
 export function agentsOf(core: Core): Agents {
   return {
     list: ({ status, ...params } = {}, options) =>
@@ -140,6 +183,15 @@ export function agentsOf(core: Core): Agents {
       core.call(options, async ({ client, options: call }) => {
         await client.agents.archive({ params: { id } }, call)
       }),
+    enrol: (agent, options) =>
+      core.keyed(options, async (place) => (await endorsing()).enrolAgent(core.config, place, agent)),
+    requestEndorsement: (endorser, options) =>
+      core.keyed(options, async (place) => (await endorsing()).requestOwn(place, endorser)),
+    pendingKeys: (options) => core.keyed(options, async (place) => (await endorsing()).pendingKeys(place)),
+    endorse: (keyId, { vaults = [], ...options } = {}) =>
+      core.keyed(options, async (place) => (await endorsing()).endorse(place, keyId, vaults)),
+    revokeKey: (keyId, reason, options) =>
+      core.keyed(options, async (place) => (await endorsing()).revokeKey(place, keyId, reason)),
     rotateApiKey: (id, options) =>
       core.call(options, async ({ client, options: call }) =>
         shownOnce((await client.agents.regenerateApiKey({ params: { id } }, call)).apiKey, id),

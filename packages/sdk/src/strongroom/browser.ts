@@ -1,3 +1,4 @@
+export { indexedDbCache } from '../engine/cache-indexeddb.ts'
 export { indexedDbTrust } from '../engine/trust-indexeddb.ts'
 export { ApiError, TransportError } from '../errors.ts'
 export { BrowserStrongroom as Strongroom } from './strongroom-browser.ts'

@@ -41,7 +41,8 @@ export interface Scope {
   actor(): Promise<Actor>
 }
 
-const NO_ANSWER: ResponseMeta = { requestId: '', status: 0, headers: new Headers(), attempts: 0 }
+/** Made when asked for: whoever answers from a cache does not need the machinery behind `Headers`. */
+const noAnswer = (): ResponseMeta => ({ requestId: '', status: 0, headers: new Headers(), attempts: 0 })
 
 const definedOnly = (query: RequestOptions['query'] = {}): Record<string, string> =>
   Object.fromEntries(
@@ -76,7 +77,12 @@ function scopeFor(config: Config, session: Session, options: RequestOptions, kee
     options: signal ? { signal } : {},
     fetch: network,
     matching: (etag) => createClient({ baseUrl: config.server, fetch: withHeader(network, 'if-match', etag) }),
-    actor: async () => ({ ...(await session.open(config, client)), client, onEvidence }),
+    actor: async () => ({
+      ...(await session.open(config, client)),
+      client,
+      onEvidence,
+      onVerify: (verification) => config.hooks.onVerify?.(verification),
+    }),
   }
 }
 
@@ -125,7 +131,7 @@ export function apiPromise<T>(start: () => ReturnType<typeof runCall<T>>): ApiPr
     },
     withResponse: async () => {
       const { data, exchange } = await answered()
-      return { data, meta: exchange.last?.meta ?? NO_ANSWER }
+      return { data, meta: exchange.last?.meta ?? noAnswer() }
     },
   })
 }

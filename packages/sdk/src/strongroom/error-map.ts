@@ -1,5 +1,6 @@
 import { PROTOCOL_ERRORS, ProtocolError, type ProtocolErrorCode } from '@strongroom/protocol'
 import { NotCachedError as EngineNotCached, UncertainWriteError } from '../engine/engine-errors.ts'
+import { refusedAnswer } from '../engine/verified.ts'
 import { ApiError, type RefusalContext } from '../errors.ts'
 import {
   AbortedError,
@@ -72,7 +73,7 @@ export function promote(error: ApiError, { headers, idempotencyKey }: RefusalCon
 }
 
 /** Codes that a caller's own input can lead to, before anything is sent. */
-const OWN_INPUT: ReadonlySet<string> = new Set(['malformed', 'limit_exceeded', 'duplicate_label', 'assets_mismatch'])
+const OWN_INPUT: ReadonlySet<string> = new Set(['malformed', 'limit_exceeded', 'duplicate_label'])
 const WRITING: ReadonlySet<string> = new Set(['head_conflict', 'rebase_conflict', 'incomplete_batch', 'rotation_due'])
 const SIGNATURES: ReadonlySet<string> = new Set(['bad_signature', 'missing_signature', 'wrong_type'])
 const BACKWARDS: ReadonlySet<string> = new Set([
@@ -111,8 +112,9 @@ function refusedHere(error: ProtocolError, { evidence }: Circumstances): Strongr
   const { code, message, details } = error
   const [, meaning, hint] = PROTOCOL_ERRORS[code]
   const body = { code: 'validation_failed' as const, message: `${message} (${code})`, hint, details }
-  if (OWN_INPUT.has(code) && evidence === undefined) return new ValidationError(body, 400, undefined, { cause: error })
-  if (WRITING.has(code))
+  const answer = refusedAnswer(error)
+  if (OWN_INPUT.has(code) && !answer) return new ValidationError(body, 400, undefined, { cause: error })
+  if (WRITING.has(code) && !(code === 'incomplete_batch' && answer))
     return new ConflictError(
       { ...body, code: code === 'rotation_due' ? 'rotation_due' : 'vault_head_conflict' },
       409,
@@ -122,7 +124,16 @@ function refusedHere(error: ProtocolError, { evidence }: Circumstances): Strongr
   const said = `${meaning} ${message[0]?.toUpperCase() ?? ''}${message.slice(1)}.`
   if (code === 'unwrapped_key_missing') return new NoWrappedKeyError(said, { code, hint, cause: error })
   const [Class, stage] = verificationOf(code)
-  return new Class(said, { code, hint, stage, evidence: evidence ?? '', details, cause: error })
+  const retryable = code === 'witness_quorum'
+  return new Class(said, {
+    code,
+    hint,
+    stage,
+    retryable,
+    evidence: evidence ?? '',
+    details: { ...answer, ...details },
+    cause: error,
+  })
 }
 
 /** The public form of anything that was thrown. */

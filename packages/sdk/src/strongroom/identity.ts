@@ -1,4 +1,7 @@
 import type { Output, identity as routes } from '@strongroom/contract'
+import { parseTrustAnchor } from '@strongroom/protocol'
+import type { Config } from './options.ts'
+import { SignerUntrustedError } from './public-errors.ts'
 
 export interface PrincipalInfo {
   readonly kind: 'agent' | 'user' | 'operator'
@@ -18,6 +21,22 @@ export interface TenantContext {
   readonly org: string
   readonly domainTenantId: string | null
   readonly name: string | null
+}
+
+/** Refuses an answer that says this client is somebody else, or of another organisation, than its keys and its anchor say. */
+export function ensureSelf({ principal, privateKey, trustAnchor }: Config, said: { id?: string; org: string }): void {
+  const own = principal ?? (typeof privateKey === 'object' ? privateKey.key.principal : undefined)
+  const org = trustAnchor === undefined ? undefined : parseTrustAnchor(trustAnchor).org
+  const isOther = (mine: string | undefined, theirs: string | undefined): boolean =>
+    mine !== undefined && theirs !== undefined && mine !== theirs
+  if (!isOther(own, said.id) && !isOther(org, said.org)) return
+  throw new SignerUntrustedError('the server says that this client is somebody else than its keys say', {
+    code: 'principal_changed',
+    stage: 'signer',
+    evidence: '',
+    details: { ...(own !== undefined && { own }), ...(org !== undefined && { org }), said },
+    hint: 'Check that the address is that of your own server, and that the API key belongs to these keys.',
+  })
 }
 
 export const principalInfo = (me: Output<typeof routes.me>): PrincipalInfo => ({

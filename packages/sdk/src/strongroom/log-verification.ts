@@ -85,34 +85,60 @@ async function* rawEntries(
   }
 }
 
-function entryOf({ leaf, updates }: Entry, index: number): LogEntry {
+/** One state that a leaf has changed. */
+export interface LoggedUpdate {
+  readonly entry: LogEntry
+  readonly name: string
+  /** Of the value it was left with. */
+  readonly newHash: string
+}
+
+function updatesIn({ leaf, updates }: Entry, index: number): readonly [LogEntry, readonly LoggedUpdate[]] {
   const bytes = fromBase64(leaf)
   const parsed = parseLeaf(bytes)
   const named = updatesOf(parsed, updates === undefined ? undefined : fromBase64(updates))
-  return {
+  const entry = {
     index,
     type: parsed.t,
     subjects: named.map(([name]) => name),
     at: new Date(parsed.at),
     leafHash: toBase64url(leafHash(bytes)),
   }
+  return [entry, named.map(([name, , newHash]) => ({ entry, name, newHash }))]
 }
 
+const entryOf = (entry: Entry, index: number): LogEntry => updatesIn(entry, index)[0]
+
 /** Every leaf that is served, put together, must be the tree that was signed. */
-async function recompute(actor: Actor, { head }: VerifiedLog, options: CallerOptions): Promise<readonly LogEntry[]> {
+async function recompute(
+  actor: Actor,
+  { head }: VerifiedLog,
+  options: CallerOptions,
+  onUpdate: (update: LoggedUpdate) => void,
+): Promise<void> {
   let frontier: Frontier = EMPTY_FRONTIER
-  const keys: LogEntry[] = []
   let index = 0
   for await (const entry of rawEntries(actor, { from: 0, to: head.treeSize }, options as CallOptions)) {
     frontier = appendLeaf(frontier, leafHash(fromBase64(entry.leaf))).frontier
-    const read = entryOf(entry, index)
-    if (read.subjects.some((name) => name.startsWith('kid/'))) keys.push(read)
+    for (const update of updatesIn(entry, index)[1]) onUpdate(update)
     index += 1
   }
   const isSame = toBase64url(frontierRoot(frontier)) === head.rootHash
   refuseUnless(isSame, 'bad_inclusion', 'the entries that are served are not the log that is signed')
-  return keys
 }
+
+/** Every change of every state, once it is certain that they are all; what was told before counts only when this returns. */
+export async function readWholeLog(
+  actor: Actor,
+  options: CallerOptions,
+  onUpdate: (update: LoggedUpdate) => void,
+): Promise<Checkpoint> {
+  const log = await verifyHead(actor, options)
+  await recompute(actor, log, options, onUpdate)
+  return log.head
+}
+
+const KEY = 'kid/'
 
 export async function verifyLog(
   { actor, options }: KeyedPlace,
@@ -129,7 +155,8 @@ export async function verifyLog(
   done('checkpoint-signature', `size ${head.treeSize}, signed by the pinned key of ${head.origin}`)
   done('consistency', previous ? `extends the log of size ${previous.treeSize} seen before` : 'first contact')
   done('signer-directory', 'the organisation is the pinned one')
-  const keys = await recompute(actor, log, options)
+  const keys: LoggedUpdate[] = []
+  await recompute(actor, log, options, (update) => update.name.startsWith(KEY) && keys.push(update))
   done('inclusion', `${head.treeSize} entries make exactly the signed tree`)
   if (isReplayed) {
     const { replay } = await import('./replay.ts')
@@ -138,12 +165,8 @@ export async function verifyLog(
   }
   const since = previous?.treeSize ?? 0
   const newSigners = keys
-    .filter(({ index, type }) => index >= since && type.startsWith('key.'))
-    .flatMap(({ index, at, subjects }) =>
-      subjects
-        .filter((name) => name.startsWith('kid/'))
-        .map((name) => ({ keyId: name.slice('kid/'.length), logIndex: index, at })),
-    )
+    .filter(({ entry: { index, type } }) => index >= since && type.startsWith('key.'))
+    .map(({ name, entry: { index, at } }) => ({ keyId: name.slice(KEY.length), logIndex: index, at }))
   return { head, ...(previous && { previous }), steps, newSigners, durationMs: performance.now() - started }
 }
 

@@ -1,7 +1,11 @@
 import { ERRORS } from '@strongroom/contract'
 import type { VerifiedHead } from '@strongroom/protocol'
 import type { Actor, CallerOptions } from '../engine/actor.ts'
+import { NotCachedError } from '../engine/engine-errors.ts'
+import { dropVaultHint, keepVaultHint, vaultHint } from '../engine/hints.ts'
+import { mapLimited } from '../engine/queue.ts'
 import { listVaults, readVault, type VerifiedVaultRead } from '../engine/vaults.ts'
+import { ApiError } from '../errors.ts'
 import { AmbiguousReferenceError, NotFoundError } from './public-errors.ts'
 import type { Session } from './session.ts'
 
@@ -10,7 +14,9 @@ import type { Session } from './session.ts'
 const VAULT_ID = /^v[a-z2-7]{32}$/
 export const isVaultId = (text: string): boolean => VAULT_ID.test(text)
 
-export type AbsentCode = 'vault_not_found' | 'vault_item_not_found' | 'field_not_found' | 'project_not_found'
+// A list and not only a type: what is published brings along the codes that are named in a file which looks codes up.
+const ABSENT_CODES = ['vault_not_found', 'vault_item_not_found', 'field_not_found', 'project_not_found'] as const
+export type AbsentCode = (typeof ABSENT_CODES)[number]
 
 /** Absent, with names that are close to the one that was asked for. */
 export function absent(code: AbsentCode, what: string, asked: string, known: readonly string[] = []): NotFoundError {
@@ -63,16 +69,18 @@ export function pick<T>(
 }
 
 /** Where a name leads to before anything is verified: one vault, or a refusal. */
-async function candidateFor(session: Session, actor: Actor, asked: string, options: CallerOptions): Promise<string> {
-  const known = session.vaultIds.get(asked)
+async function candidateFor({ session, actor, options, isOffline }: Place, asked: string): Promise<string> {
+  const known = session.vaultIds.get(asked) ?? (await vaultHint(actor, asked))
   if (known !== undefined) return known
+  if (isOffline) throw new NotCachedError(asked)
   const listed = await listVaults(actor, options)
   const claimed = listed.filter((one) => one.claimed.name === asked && one.claimed.status === 'active')
   const [only] = claimed
-  if (only && claimed.length === 1) return only.claimed.vaultId
-  const verified: VerifiedVaultRead[] = []
-  for (const one of claimed) verified.push(await one.verify(options))
-  const active = verified.filter(({ status }) => status === 'active')
+  if (only && listed.length === 1) return only.claimed.vaultId
+  // Whoever gives the list also says the names in it, and could so hide that another vault has this one: all are asked themselves.
+  const asking = listed.length <= MOST_VERIFIED ? listed : claimed
+  const verified = await mapLimited(asking, AT_ONCE, (one) => orAbsent(one.verify(options)))
+  const active = verified.flatMap((one) => (one?.status === 'active' && one.name === asked ? [one] : []))
   if (active.length > 0) return pick(active, asked, VAULTS).vaultId
   const names = listed.map((one) => one.claimed.name)
   throw absent(
@@ -82,6 +90,16 @@ async function candidateFor(session: Session, actor: Actor, asked: string, optio
     names.filter((name) => name !== asked),
   )
 }
+
+/** For who has more vaults than this, only those that the list calls so: use ids there, or believe the list. */
+const MOST_VERIFIED = 32
+const AT_ONCE = 8
+
+const orAbsent = <T>(read: Promise<T>): Promise<T | undefined> =>
+  read.catch((error: unknown) => {
+    if (isAbsentVault(error)) return undefined
+    throw error
+  })
 
 const VAULTS = {
   id: ({ vaultId }: VerifiedVaultRead) => vaultId,
@@ -97,29 +115,40 @@ const MAX_TRIES = 2
  * name that has moved on since is looked up once more.
  */
 export async function inVault<T extends { readonly head: VerifiedHead }>(
-  { session, actor, options = {} }: Place,
+  place: Place,
   asked: string,
   read: (vaultId: string) => Promise<T>,
 ): Promise<T> {
   if (VAULT_ID.test(asked)) return read(asked)
+  const { session, actor } = place
   for (let tries = 1; ; tries += 1) {
-    const vaultId = await candidateFor(session, actor, asked, options)
-    const result = await read(vaultId)
-    const { name, status } = result.head.payload.meta
-    if (name === asked && status === 'active') {
+    const vaultId = await candidateFor(place, asked)
+    const result = await read(vaultId).catch((error: unknown) => {
+      if (tries < MAX_TRIES && isAbsentVault(error)) return undefined
+      throw error
+    })
+    const { name, status } = result?.head.payload.meta ?? {}
+    if (result && name === asked && status === 'active') {
+      if (session.vaultIds.get(asked) !== vaultId) await keepVaultHint(actor, asked, vaultId)
       session.vaultIds.set(asked, vaultId)
       return result
     }
     session.vaultIds.delete(asked)
+    await dropVaultHint(actor, asked)
     if (tries >= MAX_TRIES) throw absent('vault_not_found', 'vault', asked)
   }
 }
+
+/** The vault that a name led to is gone, or no longer the caller's; another one may have the name now. */
+const isAbsentVault = (error: unknown): boolean => error instanceof ApiError && error.code === 'vault_not_found'
 
 /** Whose names these are. */
 export interface Place {
   readonly session: Session
   readonly actor: Actor
   readonly options?: CallerOptions
+  /** Nothing may be asked: names lead where they led last. */
+  readonly isOffline?: boolean
 }
 
 /** The id of a vault by its id or verified name. */

@@ -1,4 +1,5 @@
 import type { Evidence, Identity, Notice } from '@strongroom/protocol'
+import type { OnRecovery, UnlinkedSigner, Verification } from '../engine/actor.ts'
 import type { CacheStore } from '../engine/cache.ts'
 import type { TrustKeeper } from '../engine/trust.ts'
 import { httpUrl } from './address.ts'
@@ -6,6 +7,7 @@ import { parseBundle } from './bundle.ts'
 import { ConfigError } from './public-errors.ts'
 import { DEFAULT_RETRY, makeBudget, type RetryPolicy } from './retry.ts'
 import type { StrongroomError } from './strongroom-error.ts'
+import { policyOf, type Witnesses } from './witness-option.ts'
 
 /** Private keys that are usable without being seen; an HSM or a KMS can implement it. */
 export type KeyProvider = Identity
@@ -14,6 +16,8 @@ export interface Hooks {
   onRequest?(event: { id: string; method: string; path: string; attempt: number; idempotencyKey?: string }): void
   onResponse?(event: { id: string; requestId?: string; status: number; ms: number }): void
   onRetry?(event: { id: string; attempt: number; delayMs: number; error: StrongroomError }): void
+  /** An answer was verified, or refused with `code`. */
+  onVerify?(event: Verification): void
   /** Somebody read a value: never the value. */
   onReveal?(event: { ref: string }): void
   /** Legitimate, but people should hear of it: a new administrator, a recovery, a rotation that is due. */
@@ -29,10 +33,26 @@ export interface Logger {
 export type LogLevel = 'off' | 'error' | 'warn' | 'info' | 'debug'
 
 export interface VerifyPolicy {
+  /**
+   * `strict`, the default. `warn`: goes on, with the notice `no_witness`, where too few witnesses have seen the newest checkpoint, or
+   * too long ago. Nothing else is ever only a warning: not a signature, not a wrapped key, not a log that went back.
+   */
+  readonly mode?: 'strict' | 'warn'
+  /** A new key of a known principal that nothing links to the old one: refused unless this says that it was confirmed with its owner. */
+  readonly onNewSigner?: (signer: UnlinkedSigner) => 'trust' | 'reject' | Promise<'trust' | 'reject'>
   /** With witnesses: the age of the newest witnessed checkpoint that is still accepted. Also the bound of offline reads. */
   readonly maxCheckpointAge?: string | number
+  /** Whose cosignatures count, and how many of them it takes, where the trust anchor does not say. */
+  readonly witnesses?: Witnesses
+  /** How long a read waits for witnesses to sign what was just written; 30 seconds if absent. */
+  readonly maxWitnessWait?: string | number
   /** New keys of known principals that a person has confirmed with their owner. */
   readonly confirmedKeys?: readonly string[]
+  /**
+   * A server that was restored from a backup, proven by a statement of the directory administrators. `accept`, the default: goes
+   * on, with the notice `log_recovered`. `refuse`: stays with `log_rollback`. A function decides.
+   */
+  readonly onRecovery?: OnRecovery
 }
 
 export interface StrongroomOptions {
@@ -56,6 +76,8 @@ export interface StrongroomOptions {
   /** Keeps the evidence of a refused answer; the text it gives back names the place. */
   readonly onEvidence?: (evidence: Evidence) => unknown
   readonly fetch?: typeof fetch
+  /** Origins of object stores that attachments may lie at, besides the server's own: `https://bucket.example`. */
+  readonly storageOrigins?: readonly string[]
   /** Of one attempt, in milliseconds; 30 seconds if absent. */
   readonly timeout?: number
   readonly maxRetries?: number
@@ -70,6 +92,15 @@ export interface StrongroomOptions {
   readonly dangerouslyAllowBrowserApiKey?: boolean
 }
 
+/** Where there are files. */
+export interface Files {
+  open(
+    path: string,
+  ): Promise<{ readonly chunks: AsyncIterable<Uint8Array>; readonly size: number; readonly name: string }>
+  /** All of it under that name, or nothing. */
+  save(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void>
+}
+
 /** What differs between Node, browsers and everything else. */
 export interface Platform {
   readonly isBrowser: boolean
@@ -78,6 +109,22 @@ export interface Platform {
   trustStore(env: Readonly<Record<string, string | undefined>>): TrustKeeper
   cache?(env: Readonly<Record<string, string | undefined>>): CacheStore
   onEvidence?(evidence: Evidence): unknown
+  readonly files?: Files
+  /** For tools that watch a process from beside: what every attempt came to. */
+  publish?(event: Attempt): void
+}
+
+/** One attempt of a request, without bodies, headers or credentials. */
+export interface Attempt {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly attempt: number
+  readonly ms: number
+  readonly status?: number
+  readonly requestId?: string
+  /** Where no answer came. */
+  readonly code?: string
 }
 
 /** Options with everything decided. */
@@ -90,9 +137,17 @@ export interface Config {
   readonly trust: TrustKeeper
   readonly cache: CacheStore | undefined
   readonly maxStaleMs: number
+  readonly witnessWaitMs: number
+  readonly witnessPolicy: string | undefined
+  readonly mode: 'strict' | 'warn'
+  readonly onNewSigner: VerifyPolicy['onNewSigner']
+  readonly publish: ((event: Attempt) => void) | undefined
   readonly confirmed: Set<string>
+  readonly onRecovery: OnRecovery
   readonly onEvidence: ((evidence: Evidence) => unknown) | undefined
   readonly fetch: typeof fetch
+  readonly storageOrigins: readonly string[]
+  readonly files: Files | undefined
   readonly timeoutMs: number
   readonly retry: RetryPolicy
   readonly budget: { take(): boolean }
@@ -144,6 +199,16 @@ export function serverOf(server: string | undefined): string {
   return url.href.replace(/\/+$/, '')
 }
 
+function originOf(given: string): string {
+  const url = httpUrl(given)
+  if (url && url.href === `${url.origin}/`) return url.origin
+  throw new ConfigError('an origin of an object store cannot be read', {
+    code: 'config_invalid',
+    missing: ['storageOrigins'],
+    hint: 'Write https://host, without a path, user, query or fragment.',
+  })
+}
+
 function credentialOf(options: StrongroomOptions, isBrowser: boolean): Config['credential'] {
   const { apiKey, accessToken, deviceId, dangerouslyAllowBrowserApiKey = false } = options
   if (apiKey !== undefined && accessToken !== undefined)
@@ -183,9 +248,17 @@ export function configOf(given: StrongroomOptions, platform: Platform): Config {
     trust: options.trustStore ?? platform.trustStore(NOBODY),
     cache: cache === false ? undefined : (cache ?? platform.cache?.(NOBODY)),
     maxStaleMs: durationMs(verify.maxCheckpointAge ?? DAY, 'maxCheckpointAge'),
+    witnessWaitMs: durationMs(verify.maxWitnessWait ?? '30s', 'maxWitnessWait'),
+    witnessPolicy: verify.witnesses && policyOf(verify.witnesses),
+    mode: verify.mode ?? 'strict',
+    onNewSigner: verify.onNewSigner,
+    publish: platform.publish,
     confirmed: new Set(verify.confirmedKeys),
+    onRecovery: verify.onRecovery ?? 'accept',
     onEvidence: options.onEvidence ?? platform.onEvidence,
     fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+    storageOrigins: (options.storageOrigins ?? []).map(originOf),
+    files: platform.files,
     timeoutMs: options.timeout ?? 30_000,
     retry,
     budget: makeBudget(retry.budget),

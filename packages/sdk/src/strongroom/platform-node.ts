@@ -1,9 +1,11 @@
+import { channel } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Evidence } from '@strongroom/protocol'
 import { fileCache, fileTrust } from '../engine/trust-file.ts'
+import { nodeFiles } from './files-node.ts'
 import type { Platform } from './options.ts'
 
 const inHome = (...parts: readonly string[]): string => join(homedir(), ...parts)
@@ -17,6 +19,9 @@ async function keepEvidence(evidence: Evidence): Promise<string> {
   return path
 }
 
+/** Costs nothing while nobody listens. */
+const requests = channel('strongroom:request')
+
 /** Node, Bun and Deno: files under the home directory, or where the environment says. */
 export const nodePlatform: Platform = {
   isBrowser: false,
@@ -26,4 +31,6 @@ export const nodePlatform: Platform = {
     fileTrust(path || inHome('.local', 'share', 'strongroom', 'trust.json')),
   cache: ({ STRONGROOM_CACHE_DIR: path }) => fileCache(path || inHome('.cache', 'strongroom')),
   onEvidence: keepEvidence,
+  files: nodeFiles,
+  publish: (event) => requests.publish(event),
 }

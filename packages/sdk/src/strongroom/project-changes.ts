@@ -95,7 +95,7 @@ async function change(place: KeyedPlace, asked: string, { sign, send }: Change):
     const idempotencyKey = crypto.randomUUID()
     const ask = (call: CallOptions): Promise<unknown> => send(projectId, docs, { ...call, idempotencyKey })
     try {
-      return projectOf((await readProject(actor, projectId, { ask }, options)).project)
+      return projectOf((await readProject(actor, projectId, { ask, isWrite: true }, options)).project)
     } catch (error) {
       const isOvertaken = error instanceof ApiError && error.code === 'project_conflict'
       if (!isOvertaken || tries >= MAX_TRIES) throw error
@@ -120,7 +120,7 @@ export async function createProject(
   const idempotencyKey = crypto.randomUUID()
   const ask = (call: CallOptions): Promise<unknown> =>
     actor.client.projects.create({ body: { docs } }, { ...call, idempotencyKey })
-  return projectOf((await readProject(actor, projectId, { ask }, options)).project)
+  return projectOf((await readProject(actor, projectId, { ask, isWrite: true }, options)).project)
 }
 
 export async function updateProject(

@@ -53,6 +53,7 @@ export async function rememberProject(actor: Actor, { verified, directory }: Pro
 }
 
 export interface ProjectQuestion<T> {
+  readonly isWrite?: boolean
   ask(options: CallOptions): Promise<unknown>
   /** Further parts of the answer. */
   check?(
@@ -66,12 +67,13 @@ export interface ProjectQuestion<T> {
 export async function readProject<T = undefined>(
   actor: Actor,
   asked: string,
-  { ask, check }: ProjectQuestion<T>,
+  { ask, check, isWrite = false }: ProjectQuestion<T>,
   options: CallerOptions = {},
 ): Promise<{ readonly project: ProjectRead; readonly answer: unknown; readonly rest: T | undefined }> {
   const read = await readVerified(
     actor,
     {
+      isWrite,
       ask,
       check: async (answer, pins) => {
         const project = await checkProject(actor, membersOf(answer, 'answer').signed, asked, pins)

@@ -1,5 +1,7 @@
 import type { EnvRow, FieldValue, ItemRow, VerifiedHead } from '@strongroom/protocol'
+import { NotCachedError } from '../engine/engine-errors.ts'
 import { type EnvironmentOptions, type EnvironmentRead, readEnvironment } from '../engine/environment.ts'
+import { itemsHint, keepItemsHint } from '../engine/hints.ts'
 import { type ItemRead, listItems, type OpenField, readItem } from '../engine/items.ts'
 import { mapLimited } from '../engine/queue.ts'
 import type { Receipt as EngineReceipt } from '../engine/receipt.ts'
@@ -13,6 +15,8 @@ import type { StrongroomError } from './strongroom-error.ts'
 // one request however many there are, and others with their item.
 
 export interface Reader extends Place {
+  /** When the cache answers; never if absent. */
+  readonly caching?: EnvironmentOptions
   readonly onReveal?: ((event: { readonly ref: string }) => void) | undefined
 }
 
@@ -54,10 +58,13 @@ export const FIELDS = {
 export const activeItems = (items: Iterable<ItemRow>): ItemRow[] =>
   [...items].filter(({ status }) => status === 'active')
 
-interface Rows {
-  readonly head: VerifiedHead
+interface Names {
   readonly items: readonly ItemRow[]
-  readonly environment: readonly EnvRow[]
+  readonly environment: readonly Pick<EnvRow, 'itemId' | 'label' | 'fieldId'>[]
+}
+
+interface Rows extends Names {
+  readonly head: VerifiedHead
 }
 
 /** What is known of the vault already, or all of its rows. */
@@ -71,22 +78,67 @@ async function rowsOf({ actor, options }: Reader, vaultId: string): Promise<Rows
 const AT_ONCE = 8
 const MAX_TRIES = 4
 
-/** Every reference into one vault: two requests at first, one when the vault is known, and one more for each item beyond the environment. */
+/**
+ * Every reference into one vault: two requests at first, one when its names are known, in this process or from an earlier one, and
+ * one more for each item beyond the environment.
+ */
 export async function readRefs(reader: Reader, asked: string, refs: readonly ParsedRef[]): Promise<readonly Outcome[]> {
   const { outcomes } = await inVault(reader, asked, (vaultId) => readInVault(reader, vaultId, refs))
   return outcomes
 }
 
-async function readInVault(
+interface InVault {
+  readonly head: VerifiedHead
+  readonly outcomes: readonly Outcome[]
+}
+
+async function readInVault(reader: Reader, vaultId: string, refs: readonly ParsedRef[]): Promise<InVault> {
+  const { actor, isOffline = false } = reader
+  const before = actor.memory.vault(vaultId)
+  const hint = before ? undefined : await itemsHint(actor, vaultId)
+  const environment = hint || isOffline ? await environmentOf(reader, vaultId) : undefined
+  const items = environment && hint?.under(environment.head)
+  if (environment && items) return readUnder(reader, vaultId, refs, { environment, items })
+  // Without the rows of exactly this head nothing shows what its items are called.
+  if (isOffline || environment?.receipt.source === 'cache') throw new NotCachedError(vaultId)
+  const read = await readListed(reader, vaultId, refs, environment)
+  const known = actor.memory.vault(vaultId)
+  if (known && known.head.hash !== before?.head.hash)
+    await keepItemsHint(actor, vaultId, [...known.content.items.values()])
+  return read
+}
+
+const environmentOf = ({ actor, options, caching }: Reader, vaultId: string): Promise<EnvironmentRead> =>
+  readEnvironment(actor, vaultId, { ...caching, ...options })
+
+/** By the environment and the names of items under its head. */
+async function readUnder(
   reader: Reader,
   vaultId: string,
   refs: readonly ParsedRef[],
-): Promise<{ readonly head: VerifiedHead; readonly outcomes: readonly Outcome[] }> {
+  { environment, items }: { readonly environment: EnvironmentRead; readonly items: readonly ItemRow[] },
+): Promise<InVault> {
+  const { head, variables } = environment
+  const wanted = refs.map((ref) => locate({ items, environment: variables }, ref))
+  const isBeyond = wanted.some((one) => 'itemId' in one)
+  if (isBeyond && environment.receipt.source === 'cache') throw new NotCachedError(vaultId)
+  const read = await readItems(reader, vaultId, wanted)
+  return { head, outcomes: refs.map((ref, i) => outcomeOf(reader, ref, wanted[i] as Wanted, environment, read)) }
+}
+
+async function readListed(
+  reader: Reader,
+  vaultId: string,
+  refs: readonly ParsedRef[],
+  earlier: EnvironmentRead | undefined,
+): Promise<InVault> {
   for (let tries = 1; ; tries += 1) {
     const rows = await rowsOf(reader, vaultId)
     const wanted = refs.map((ref) => locate(rows, ref))
     const isEnvironment = wanted.some((one) => 'fieldId' in one)
-    const environment = isEnvironment ? await readEnvironment(reader.actor, vaultId, reader.options) : undefined
+    const isSame = earlier?.head.hash === rows.head.hash
+    const fresh = isEnvironment && !isSame ? readEnvironment(reader.actor, vaultId, reader.options) : undefined
+    const environment = isSame ? earlier : await fresh
     // What was remembered or listed is of another head: names are looked up again in the newer list.
     const isMoved = environment !== undefined && environment.head.hash !== rows.head.hash
     const isAbsent =
@@ -103,7 +155,7 @@ async function readInVault(
 
 type Wanted = { readonly fieldId: string } | { readonly itemId: string } | { readonly error: StrongroomError }
 
-function locate({ items, environment }: Rows, { item, field }: ParsedRef): Wanted {
+function locate({ items, environment }: Names, { item, field }: ParsedRef): Wanted {
   try {
     const { itemId } = pick(activeItems(items), item, ITEMS)
     const named = environment.filter((row) => row.itemId === itemId && (row.label === field || row.fieldId === field))

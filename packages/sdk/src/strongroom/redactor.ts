@@ -24,9 +24,9 @@ const toHex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toStr
 
 const SHORTEST_PART = 8
 
-/** The characters of base64 that a value alone decides when something else stands before it. */
+/** The characters of base64 that a value alone decides when something else stands before or behind it. */
 function base64Inside(bytes: Uint8Array): readonly string[] {
-  return [1, 2].map((before) => {
+  return [0, 1, 2].map((before) => {
     const shifted = new Uint8Array(before + bytes.length)
     shifted.set(bytes, before)
     const bits = shifted.length * 8

@@ -2,9 +2,10 @@ import type { EnvironmentOptions } from '../engine/environment.ts'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core, KeyedPlace } from './core.ts'
 import { type EnvBundle, envBundle } from './env-bundle.ts'
+import { ensureExportable } from './env-names.ts'
 import { toPublic } from './error-map.ts'
 import { durationMs } from './options.ts'
-import { ConfigError } from './public-errors.ts'
+import { ConfigError, NotFoundError } from './public-errors.ts'
 import { type Outcome, type Reader, readRefs, readVariables } from './read-secrets.ts'
 import { receiptFrom } from './receipt.ts'
 import { type ParsedRef, parseRef, requireRef } from './refs.ts'
@@ -23,6 +24,13 @@ export interface EnvOptions extends RequestOptions {
   readonly offline?: boolean
   /** Of a cached answer, such as `'24h'`. */
   readonly maxAge?: string | number
+  /**
+   * Names that are refused otherwise, because they change how programs run: `PATH`, `NODE_OPTIONS` and the like. `any`: the caller
+   * looks at them itself, with `nameProblem`.
+   */
+  readonly allowNames?: readonly string[] | 'any'
+  /** Names of references that may lead nowhere; they are left out then. */
+  readonly optional?: readonly string[]
 }
 
 export type TryResult = { ok: true; secret: Secret } | { ok: false; error: StrongroomError }
@@ -82,7 +90,8 @@ export function secretsOf(core: Core): Secrets {
     env,
     watch: async function* (source, options) {
       const { watchEnvironment } = await import('./watch.ts')
-      yield* watchEnvironment(core, (more) => env(source, more), options)
+      const { allowNames = [], optional = [] } = options ?? {}
+      yield* watchEnvironment(core, (more) => env(source, { allowNames, optional, ...more }), options)
     },
     parseRef,
   }
@@ -146,16 +155,23 @@ async function readSource(
   options: EnvOptions,
 ): Promise<EnvBundle> {
   if ('vault' in source) {
-    const { secrets, read } = await readVariables(reader, source.vault, {
-      ...cachingOf(core.config, options),
-      ...place.options,
-    })
+    const caching = cachingOf(core.config, options)
+    const from = { ...reader, isOffline: caching.cached === 'only' }
+    const { secrets, read } = await readVariables(from, source.vault, { ...caching, ...place.options })
+    ensureExportable(secrets.keys(), options.allowNames)
     return envBundle({ secrets, receipt: receiptFrom(read.receipt), vaultIds: [read.head.vault.vaultId] })
   }
   if ('project' in source) {
     const { readProjectVariables } = await import('./project-environment.ts')
-    return envBundle(await readProjectVariables(reader, source.project))
+    const parts = await readProjectVariables(reader, source.project)
+    ensureExportable(parts.secrets.keys(), options.allowNames)
+    return envBundle(parts)
   }
-  const outcomes = await readAll(reader, source.refs, true)
-  return envBundle({ secrets: new Map(Object.entries(outcomes).map(([name, one]) => [name, opened(one)])) })
+  const caching = cachingOf(core.config, options)
+  const from = { ...reader, caching, isOffline: caching.cached === 'only' }
+  const outcomes = await readAll(from, source.refs, false)
+  const found = Object.entries(outcomes).filter(([name, one]) => !options.optional?.includes(name) || !isAbsent(one))
+  return envBundle({ secrets: new Map(found.map(([name, one]) => [name, opened(one)])) })
 }
+
+const isAbsent = (outcome: Outcome): boolean => !outcome.ok && toPublic(outcome.error) instanceof NotFoundError

@@ -1,4 +1,12 @@
-import { decodePem, type Identity, openKeys, orgTrustOf, type Principal, parseTrustAnchor } from '@strongroom/protocol'
+import {
+  decodePem,
+  type Identity,
+  NO_WITNESSES,
+  openKeys,
+  orgTrustOf,
+  type Principal,
+  parseTrustAnchor,
+} from '@strongroom/protocol'
 import type { Client } from '../client.ts'
 import { type Actor, makeActor } from '../engine/actor.ts'
 import { pinTrust } from '../engine/trust.ts'
@@ -89,15 +97,33 @@ function readAnchor(anchor: string): ReturnType<typeof parseTrustAnchor> {
 async function openActor(config: Config, client: Client): Promise<Actor> {
   const identity = await identityOf(config, client)
   const org = await orgOf(config, client)
-  const { trust, cache, maxStaleMs, confirmed, hooks } = config
+  const { trust, cache, maxStaleMs, witnessWaitMs, witnessPolicy, mode, confirmed, onRecovery, hooks } = config
+  if (witnessPolicy !== undefined && orgTrustOf(await trust.read(), org).tlogPolicy !== NO_WITNESSES)
+    throw new ConfigError('the trust anchor names its own witnesses', {
+      code: 'config_conflict',
+      hint: 'Leave verify.witnesses out, or use an anchor without witnesses.',
+    })
   return makeActor({
     client,
     org,
     identity,
     trust,
     cache,
-    policy: { ...ONE_SENDER, maxStaleMs, confirmed },
+    policy: {
+      ...ONE_SENDER,
+      maxStaleMs,
+      witnessWaitMs,
+      mode,
+      ...(witnessPolicy && { witnessPolicy }),
+      confirmed,
+      onRecovery,
+    },
     onNotice: (notice) => hooks.onNotice?.(notice),
+    onNewSigner: async (signer) => {
+      const isTrusted = (await config.onNewSigner?.(signer)) === 'trust'
+      if (isTrusted) confirmed.add(signer.keyId)
+      return isTrusted
+    },
   })
 }
 

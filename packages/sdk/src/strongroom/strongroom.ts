@@ -1,8 +1,9 @@
 import { type Agents, agentsOf } from './agents.ts'
+import { type Attachments, attachmentsOf } from './attachments.ts'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import { type Core, makeCore } from './core.ts'
 import { type Feedback, feedbackOf } from './feedback.ts'
-import { type PrincipalInfo, principalInfo, type TenantContext, tenantContext } from './identity.ts'
+import { ensureSelf, type PrincipalInfo, principalInfo, type TenantContext, tenantContext } from './identity.ts'
 import { type Items, itemsOf } from './items.ts'
 import { type Monitoring, monitoringOf } from './monitoring.ts'
 import { configOf, type Platform, type StrongroomOptions } from './options.ts'
@@ -37,6 +38,7 @@ export class Strongroom {
   readonly secrets: Secrets
   readonly vaults: Vaults
   readonly items: Items
+  readonly attachments: Attachments
   readonly projects: Projects
   readonly permissions: Permissions
   readonly agents: Agents
@@ -56,6 +58,7 @@ export class Strongroom {
     this.secrets = secretsOf(core)
     this.vaults = vaultsOf(core)
     this.items = itemsOf(core)
+    this.attachments = attachmentsOf(core)
     this.projects = projectsOf(core)
     this.permissions = permissionsOf(core)
     this.agents = agentsOf(core)
@@ -75,15 +78,19 @@ export class Strongroom {
   }
 
   me(options?: RequestOptions): ApiPromise<PrincipalInfo> {
-    return this.#core.call(options, async ({ client, options: call }) =>
-      principalInfo(await client.identity.me({}, call)),
-    )
+    return this.#core.call(options, async ({ client, config, options: call }) => {
+      const info = principalInfo(await client.identity.me({}, call))
+      ensureSelf(config, info)
+      return info
+    })
   }
 
   tenantContext(options?: RequestOptions): ApiPromise<TenantContext> {
-    return this.#core.call(options, async ({ client, options: call }) =>
-      tenantContext(await client.identity.tenantContext({}, call)),
-    )
+    return this.#core.call(options, async ({ client, config, options: call }) => {
+      const context = tenantContext(await client.identity.tenantContext({}, call))
+      ensureSelf(config, context)
+      return context
+    })
   }
 
   /** Any route that has no method here. Nothing of its answer is verified. */

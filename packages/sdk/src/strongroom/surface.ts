@@ -1,5 +1,6 @@
 // What every entry point of the package shows, beside its own `Strongroom`.
 
+export type { OnRecovery, RecoveredLog, UnlinkedSigner, Verification } from '../engine/actor.ts'
 export type { CacheStore } from '../engine/cache.ts'
 export { memoryCache } from '../engine/cache.ts'
 export { memoryTrust, type TrustKeeper } from '../engine/trust.ts'
@@ -7,20 +8,41 @@ export type {
   Agent,
   Agents,
   CreatedAgent,
+  EnrolledAgent,
   MachinePermission,
   NewAgent,
+  PendingKey,
+  RevokedKey,
   RoleEntry,
   RuntimeKeyRotation,
 } from './agents.ts'
+export type {
+  Attachment,
+  AttachmentSource,
+  Attachments,
+  Download,
+  UploadedAttachment,
+  UploadOptions,
+} from './attachments.ts'
 export { type Bundle, formatBundle, parseBundle } from './bundle.ts'
 export type { ApiPromise, RequestOptions } from './call.ts'
 export type { EnvBundle } from './env-bundle.ts'
+export { nameProblem } from './env-names.ts'
 export type { VaultEvent } from './events.ts'
 export type { Feedback, FeedbackMessage } from './feedback.ts'
 export type { PrincipalInfo, TenantContext } from './identity.ts'
 export type { Item, ItemChange, ItemSummary, Items, NewField, NewItem } from './items.ts'
 export type { ActivityEvent, AuditEvent, MetricStats, Monitoring, RequestEvent } from './monitoring.ts'
-export type { Hooks, KeyProvider, Logger, LogLevel, StrongroomOptions, VerifyPolicy } from './options.ts'
+export type {
+  Attempt,
+  Files,
+  Hooks,
+  KeyProvider,
+  Logger,
+  LogLevel,
+  StrongroomOptions,
+  VerifyPolicy,
+} from './options.ts'
 export type { ListParams, Page, PageMeta, PagePromise } from './pages.ts'
 export type { AccessEntry, AccessOptions, AccessTarget, Permissions } from './permissions.ts'
 export type { Project, ProjectChange, Projects } from './projects.ts'
@@ -53,7 +75,7 @@ export {
   type VerificationStage,
 } from './public-errors.ts'
 export type { Receipt } from './receipt.ts'
-export { makeRedactor, type Redactor, type RedactorOptions } from './redactor.ts'
+export { formsOf, makeRedactor, type Redactor, type RedactorOptions } from './redactor.ts'
 export { formatRef, type ParsedRef, parseRef } from './refs.ts'
 export type { RawRequest } from './request.ts'
 export type { RetryPolicy } from './retry.ts'
@@ -64,7 +86,13 @@ export type { EnvOptions, EnvSource, Secrets, TryResult } from './secrets.ts'
 export { StrongroomError } from './strongroom-error.ts'
 export type {
   Checkpoint,
+  ExposedGrant,
+  ExposedItem,
+  ExposedKey,
+  ExposedVault,
+  Exposure,
   LogEntry,
+  LogMoment,
   PinnedSigner,
   SignerChange,
   Transparency,
@@ -78,10 +106,12 @@ export type {
   Classification,
   KeyHolder,
   NewVault,
+  RotateVaultKey,
   SyncedVault,
   SyncPayload,
   Vault,
   Vaults,
 } from './vaults.ts'
 export type { EnvChange, WatchOptions } from './watch.ts'
+export type { Witnesses } from './witness-option.ts'
 export type { SetOptions, SetResult } from './write-secret.ts'

@@ -51,6 +51,73 @@ export interface PinnedSigner {
   readonly verified: string
 }
 
+/** An entry of the log, and when it was made by the log's clock. */
+export interface LogMoment {
+  readonly index: number
+  readonly at: Date
+}
+
+export interface ExposedKey {
+  readonly keyId: string
+  readonly status: 'active' | 'superseded' | 'removed' | 'compromised'
+  readonly added: LogMoment
+  readonly ended: LogMoment | null
+}
+
+/** A vault key was wrapped for a key. */
+export interface ExposedGrant {
+  readonly keyId: string
+  readonly keyVersion: number
+  readonly from: LogMoment
+  /** When the server stopped handing it out; whoever had fetched it has it still. */
+  readonly until: LogMoment | null
+}
+
+export interface ExposedItem {
+  readonly itemId: string
+  readonly name: string
+  readonly status: 'active' | 'archived'
+  /** When and by which key it was last written, re-encryption included. */
+  readonly changedAt: Date
+  readonly changedBy: string
+  readonly fields: readonly {
+    readonly fieldId: string
+    readonly label: string
+    readonly keyVersion: number
+    /** The ciphertext of now is under a vault key that was granted: its value is known to whoever had both. */
+    readonly isExposed: boolean
+  }[]
+  readonly attachments: readonly {
+    readonly assetId: string
+    readonly keyVersion: number
+    readonly isExposed: boolean
+  }[]
+}
+
+export interface ExposedVault {
+  readonly vaultId: string
+  /** Null, like its items, where the caller cannot read the vault. */
+  readonly name: string | null
+  readonly grants: readonly ExposedGrant[]
+  /** Of the vault key in use. */
+  readonly keyVersion: number
+  /** The vault key in use was granted once: rotate it. */
+  readonly knowsCurrentKey: boolean
+  readonly rotationDue: Date | null
+  readonly items: readonly ExposedItem[] | null
+}
+
+export interface Exposure {
+  readonly subject: string
+  /** The log it was computed from, to its last entry. */
+  readonly head: Checkpoint
+  readonly keys: readonly ExposedKey[]
+  /** Every vault that was ever granted. */
+  readonly vaults: readonly ExposedVault[]
+  /** What no log can say. */
+  readonly limits: readonly string[]
+}
+
 export interface VerifyOptions extends RequestOptions {
   /** Every change is checked against the rules as well, with its documents. For who may read all of them. */
   readonly replay?: boolean
@@ -64,10 +131,16 @@ export interface Transparency {
   entries(params?: { readonly from?: number; readonly to?: number }, options?: RequestOptions): AsyncIterable<LogEntry>
   /** Refuses with a VerificationError, or the log is the one this client knows and its entries are all there. */
   verify(options?: VerifyOptions): ApiPromise<VerifyReport>
+  /** What the keys of a principal, or one key, could ever decrypt: from the whole log, which is verified for it. */
+  exposure(subject: string, options?: RequestOptions): ApiPromise<Exposure>
   readonly trust: {
     list(): Promise<readonly PinnedSigner[]>
     /** A new key of a known principal that a person has confirmed with its owner. Lasts as long as this client. */
     confirm(keyId: string): void
+    /** The same, and noted in the trust store for a key that is known there. */
+    pin(keyId: string): Promise<void>
+    /** Takes it back: the key counts as what the directory makes of it, and a new key of its owner is refused again. */
+    unpin(keyId: string): Promise<void>
     /** What was refused so far. */
     alarms(): Promise<OrgTrust['alarms']>
     /** A trust anchor with the newest checkpoint as the least that whoever gets it accepts. */
@@ -82,6 +155,17 @@ export function transparencyOf(core: Core): Transparency {
     const { data: name } = await core.run({}, async (scope) => (await scope.actor()).org)
     return orgTrustOf(await core.config.trust.read(), name)
   }
+  /** How a known key was verified, as the trust store says it. */
+  const note = async (keyId: string, verified: 'oob' | 'endorsed'): Promise<void> => {
+    const { data: name } = await core.run({}, async (scope) => (await scope.actor()).org)
+    await core.config.trust.update((store) => {
+      const own = orgTrustOf(store, name)
+      const known = Object.hasOwn(own.signers, keyId) ? own.signers[keyId] : undefined
+      if (!known) return store
+      const signers = { ...own.signers, [keyId]: { ...known, verified } }
+      return { ...store, orgs: { ...store.orgs, [name]: { ...own, signers } } }
+    })
+  }
   return {
     head: (options) =>
       core.keyed(options, async ({ actor, options: call }) => (await (await log()).verifyHead(actor, call)).head),
@@ -89,6 +173,8 @@ export function transparencyOf(core: Core): Transparency {
       yield* (await log()).entries(core, span, options)
     },
     verify: (options = {}) => core.keyed(options, async (place) => (await log()).verifyLog(place, options)),
+    exposure: (subject, options) =>
+      core.keyed(options, async (place) => (await import('./exposure.ts')).exposureOf(place, subject)),
     trust: {
       list: async () =>
         Object.entries((await org()).signers).map(([keyId, { status, via, verified }]) => ({
@@ -98,6 +184,14 @@ export function transparencyOf(core: Core): Transparency {
           verified,
         })),
       confirm: (keyId) => void core.config.confirmed.add(keyId),
+      pin: async (keyId) => {
+        core.config.confirmed.add(keyId)
+        await note(keyId, 'oob')
+      },
+      unpin: async (keyId) => {
+        core.config.confirmed.delete(keyId)
+        await note(keyId, 'endorsed')
+      },
       alarms: async () => (await org()).alarms,
       export: async () => (await log()).exportAnchor(core),
     },

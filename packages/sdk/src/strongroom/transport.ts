@@ -1,7 +1,7 @@
 import { pause } from '../engine/queue.ts'
 import { ApiError, type RefusalBody } from '../errors.ts'
 import { promote } from './error-map.ts'
-import type { Config } from './options.ts'
+import type { Attempt, Config } from './options.ts'
 import { AbortedError, ConnectionError, type RateLimit, rateLimitOf, TimeoutError } from './public-errors.ts'
 import { delayBefore } from './retry.ts'
 import { StrongroomError } from './strongroom-error.ts'
@@ -100,17 +100,21 @@ async function attemptOnce(config: Config, exchange: Exchange, sent: Sent, attem
   const { pathname: path } = url
   config.hooks.onRequest?.({ id, method, path, attempt, ...(idempotencyKey !== undefined && { idempotencyKey }) })
   const started = performance.now()
+  const publish = (outcome: Partial<Attempt>): void =>
+    config.publish?.({ id, method, path, attempt, ms: performance.now() - started, ...outcome })
   try {
     const response = await receive(config, exchange, sent)
     const ms = performance.now() - started
     const requestId = response.headers.get('x-request-id') ?? undefined
     config.hooks.onResponse?.({ id, status: response.status, ms, ...(requestId !== undefined && { requestId }) })
+    publish({ status: response.status, ...(requestId !== undefined && { requestId }) })
     config.log('debug', `${method} ${path} ${response.status} ${Math.round(ms)} ms`)
     exchange.last = { response, meta: metaOf(response, attempt, idempotencyKey) }
     const error = response.ok ? undefined : await refusalIn(response, idempotencyKey, url.host)
     return { ...(isOurs(error) && { response }), ...(error && { error }) }
   } catch (cause) {
     const error = StrongroomError.is(cause) ? cause : connectionError(url, cause)
+    publish({ code: error.code })
     config.log('warn', `${method} ${path} ${error.code}`)
     return { error }
   }
@@ -162,7 +166,7 @@ async function receive(
     })
     ensureNoRedirect(response, url)
     const { status, statusText } = response
-    const body = isBodiless(status) ? null : await response.arrayBuffer()
+    const body = isBodiless(status) ? null : await bodyOf(response, url)
     return new Response(body, { status, statusText, headers: response.headers })
   } catch (cause) {
     if (signal?.aborted) throw new AbortedError(signal.reason)
@@ -170,6 +174,43 @@ async function receive(
       throw new TimeoutError(`${url.host} did not answer in time`, { host: url.host, afterMs: timeoutMs, cause })
     throw cause
   }
+}
+
+/** More than any honest answer has: 10,000 items with their proofs are a tenth of it. */
+const MAX_ANSWER_BYTES = 134_217_728
+
+/** The whole body, or a refusal before there is room made for more than an answer may have. */
+async function bodyOf(response: Response, { host }: URL): Promise<Uint8Array<ArrayBuffer>> {
+  const tooLarge = (): ConnectionError =>
+    new ConnectionError(`${host} answers with more than an answer may have`, {
+      host,
+      code: 'limit_exceeded',
+      retryable: false,
+      hint: 'Something between this client and the server may have answered in its place.',
+    })
+  const refuse = async (): Promise<never> => {
+    await response.body?.cancel().catch(() => undefined)
+    throw tooLarge()
+  }
+  if (Number(response.headers.get('content-length') ?? 0) > MAX_ANSWER_BYTES) return refuse()
+  const parts: Uint8Array[] = []
+  let size = 0
+  const reader = response.body?.getReader()
+  for (let read = await reader?.read(); read && !read.done; read = await reader?.read()) {
+    size += read.value.length
+    if (size > MAX_ANSWER_BYTES) {
+      reader?.releaseLock()
+      return refuse()
+    }
+    parts.push(read.value)
+  }
+  const whole = new Uint8Array(size)
+  let at = 0
+  for (const part of parts) {
+    whole.set(part, at)
+    at += part.length
+  }
+  return whole
 }
 
 /** A credential may be asked for elsewhere, and that may take its time too. */

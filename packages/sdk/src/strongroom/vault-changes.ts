@@ -7,7 +7,14 @@ import { readVerified, roundOf } from '../engine/verified.ts'
 import { archiveVault, createVault, renameVault } from '../engine/write-vaults.ts'
 import type { KeyedPlace } from './core.ts'
 import { vaultIdOf } from './names.ts'
-import { type Classification, type NewVault, roleOf, type SyncedVault, type SyncPayload } from './vaults.ts'
+import {
+  type Classification,
+  type NewVault,
+  type RotateVaultKey,
+  roleOf,
+  type SyncedVault,
+  type SyncPayload,
+} from './vaults.ts'
 
 // What changes vaults, and what brings them all over.
 
@@ -37,13 +44,14 @@ export async function archive(place: KeyedPlace, vault: string): Promise<void> {
 export async function rotateKey(
   place: KeyedPlace,
   vault: string,
-  onProgress: ((done: number, total: number) => void) | undefined,
-): Promise<{ readonly items: number; readonly fields: number }> {
+  { reason, onProgress }: RotateVaultKey,
+): Promise<{ readonly items: number; readonly fields: number; readonly attachments: number }> {
   const { actor, options } = place
   const vaultId = await vaultIdOf(place, vault)
-  await rotateVaultKey(actor, vaultId, options)
-  const { items, fields } = await reencrypt(actor, vaultId, { ...options, ...(onProgress && { onProgress }) })
-  return { items, fields }
+  await rotateVaultKey(actor, vaultId, { ...options, ...(reason && { reason }) })
+  const more = { ...options, ...(onProgress && { onProgress }) }
+  const { items, fields, attachments } = await reencrypt(actor, vaultId, more)
+  return { items, fields, attachments }
 }
 
 const syncedVault = (head: VerifiedHead, content: VaultContent): SyncedVault => {

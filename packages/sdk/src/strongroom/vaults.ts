@@ -60,6 +60,12 @@ export interface SyncPayload {
   readonly vaults: readonly SyncedVault[]
 }
 
+export interface RotateVaultKey {
+  /** Said in the log; `scheduled` if absent. */
+  readonly reason?: 'scheduled' | 'key-compromised' | 'member-removed'
+  readonly onProgress?: (done: number, total: number) => void
+}
+
 export interface Vaults {
   list(options?: RequestOptions): ApiPromise<readonly Vault[]>
   /** By id or name, verified. */
@@ -78,8 +84,8 @@ export interface Vaults {
   /** A new vault key for everybody on the access list, and everything encrypted anew under it. */
   rotateKey(
     vault: string,
-    options?: RequestOptions & { readonly onProgress?: (done: number, total: number) => void },
-  ): ApiPromise<{ readonly items: number; readonly fields: number }>
+    options?: RequestOptions & RotateVaultKey,
+  ): ApiPromise<{ readonly items: number; readonly fields: number; readonly attachments: number }>
   /** What changed since a cursor, or everything. */
   sync(params?: { readonly since?: string }, options?: RequestOptions): ApiPromise<SyncPayload>
 }
@@ -148,8 +154,10 @@ export function vaultsOf(core: Core): Vaults {
     archive: (vault, options) => core.keyed(options, async (place) => (await changes()).archive(place, vault)),
     signers: (vault, options) => core.keyed(options, async (place) => (await verifiedVault(place, vault)).signers),
     holders: (vault, options) => core.keyed(options, (place) => holdersOf(place, vault)),
-    rotateKey: (vault, { onProgress, ...options } = {}) =>
-      core.keyed(options, async (place) => (await changes()).rotateKey(place, vault, onProgress)),
+    rotateKey: (vault, { onProgress, reason, ...options } = {}) =>
+      core.keyed(options, async (place) =>
+        (await changes()).rotateKey(place, vault, { ...(onProgress && { onProgress }), ...(reason && { reason }) }),
+      ),
     sync: ({ since } = {}, options) => core.keyed(options, async (place) => (await changes()).sync(place, since)),
   }
 }

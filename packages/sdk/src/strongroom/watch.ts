@@ -4,8 +4,9 @@ import { type EnvBundle, vaultIdsOf } from './env-bundle.ts'
 import { followEvents } from './events.ts'
 import { durationMs } from './options.ts'
 import { AbortedError, ConnectionError, RateLimitError, ServerError } from './public-errors.ts'
+import type { EnvOptions } from './secrets.ts'
 
-export interface WatchOptions {
+export interface WatchOptions extends Pick<EnvOptions, 'allowNames' | 'optional'> {
   readonly signal?: AbortSignal
   /** How often it is looked at in any case, also where the server tells of changes by itself; a minute if absent. */
   readonly interval?: number | string

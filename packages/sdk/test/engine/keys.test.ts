@@ -195,7 +195,7 @@ it('re-encrypts everything under the new key, archived and hidden fields too, an
   const values = await read(fresh, vaultId)
   expect([Object.keys(values).length, values.KEY_1, values.KEY_59]).toEqual([59, 'new', 'v59'])
   expect((await listItems(fresh, vaultId)).items).toHaveLength(60)
-  expect(await reencrypt(alice, vaultId)).toEqual({ items: 0, fields: 0, retired: null })
+  expect(await reencrypt(alice, vaultId)).toEqual({ items: 0, fields: 0, attachments: 0, retired: null })
 })
 
 it('seals a change again when the vault key is rotated under it', async () => {

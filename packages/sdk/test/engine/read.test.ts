@@ -22,6 +22,7 @@ import { actorFor, keysOf, makeAgent, makeWire, startServer, type TestServer, ty
 
 // Catches: values released before the trust store has them, a refusal without alarm or evidence, a pin moved by a refused answer, a
 // ciphertext, an item or a wrap taken for another, a fallback that mixes two heads, a cache that is believed, or used beyond its age.
+// Seen red: what was read in parts not kept for when the server is away.
 
 let server: TestServer
 let alice: Actor
@@ -272,11 +273,14 @@ it('refuses changed items, fields and lists', async () => {
     [(actor) => listItems(actor, vaultId), 'malformed', (answer) => ({ ...answer, data: {} })],
   ]
   for (const [read, code, lie] of cases) {
-    const { actor, wire } = await aliceBehind()
+    const { actor, wire, evidence } = await aliceBehind()
     wire.tamper = (asked, answer) =>
       asked.includes('/items') || asked.includes('/fields/') ? lie(answer as Parts) : undefined
     await expect(read(actor)).rejects.toMatchObject({ name: 'ProtocolError', code })
     expect((await alarmsOf(actor)).map((one) => one.code)).toEqual([code])
+    // Values are not in evidence: what is wrong with one only its reader can see.
+    const found = code === 'field_swap' ? null : code
+    expect(await checkEvidence(JSON.parse(JSON.stringify(evidence[0])))).toMatchObject({ found, checkable: true })
   }
 })
 
@@ -362,6 +366,22 @@ it('yields the same verified set without the route, and a server that only denie
     return { ...rest, environment: environment.slice(1) }
   }
   await expect(readEnvironment(actor, vaultId)).rejects.toMatchObject({ code: 'env_mismatch' })
+})
+
+it('keeps what it read in parts for when the server is away, verified like any other', async () => {
+  const { vaultId } = await vaultWith()
+  const cache = memoryCache()
+  const { actor, wire } = await aliceBehind({ cache })
+  wire.tamper = (asked) => (asked.includes('environment-fields') ? NO_ROUTE() : undefined)
+  const fallen = await readEnvironment(actor, vaultId)
+  wire.before = unreachable
+  const offline = await readEnvironment(actor, vaultId, { cached: 'only' })
+  expect(variables(offline)).toEqual(variables(fallen))
+  expect(offline.receipt).toMatchObject({ source: 'cache', headHash: fallen.receipt.headHash })
+  const key = `environment/${actor.org}/${vaultId}/${actor.identity.kid}`
+  const kept = new TextDecoder().decode(await cache.get(key))
+  await cache.set(key, new TextEncoder().encode(kept.replace('TOKEN', 'TOKEM')))
+  await expect(readEnvironment(actor, vaultId, { cached: 'only' })).rejects.toMatchObject({ name: 'ProtocolError' })
 })
 
 it('begins the fallback anew where somebody writes in the middle of it, without an alarm', async () => {

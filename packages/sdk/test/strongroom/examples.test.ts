@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -12,12 +12,15 @@ import { type Bot, startWorld, type World } from './world.ts'
 
 const EXAMPLES = fileURLToPath(new URL('../../../../examples/', import.meta.url))
 
+const CONTRACT = Buffer.alloc(9_000_000, 'so be it. ')
+
 let world: World
 let bot: Bot
 let home: string
 beforeAll(async () => {
   world = await startWorld()
   home = world.directory()
+  writeFileSync(join(home, 'contract.pdf'), CONTRACT)
   await world.alice.vaults.create({ name: 'prod' })
   await world.alice.secrets.set('sr://prod/stripe/SECRET_KEY', 'sk_live_0123456789')
   bot = await world.agent('deploy', { vaults: [{ vault: 'prod', role: 'write' }] })
@@ -31,6 +34,7 @@ async function run(name: string): Promise<string> {
     HOME: home,
     STRONGROOM_BUNDLE: bot.bundle.reveal(),
     NEW_BUNDLE_FILE: join(home, NEW_BUNDLE),
+    FILE: join(home, 'contract.pdf'),
   }
   const { stdout, stderr } = await promisify(execFile)(process.execPath, [join(EXAMPLES, name)], { env })
   expect(stderr).toBe('')
@@ -65,6 +69,15 @@ example('verify-log.ts', (stdout) => {
   expect(stdout).toContain('entries make exactly the signed tree')
 })
 
+example('attach-file.ts', (stdout) => {
+  const lines = stdout.trim().split('\n')
+  expect(lines).toContain('9000000 of 9000000 bytes')
+  expect(lines.at(-2)).toBe('attached: contract.pdf, 9000000')
+  expect(lines.at(-1)).toContain(`signed by ${bot.principal}:`)
+  expect(readFileSync(join(home, 'contract.pdf.copy')).equals(CONTRACT)).toBe(true)
+  expect(readdirSync(home).filter((name) => name.startsWith('contract'))).toEqual(['contract.pdf', 'contract.pdf.copy'])
+})
+
 example('rotate-agent-key.ts', (stdout) => {
   expect(stdout).toContain('vault 1 of 1')
   expect(stdout).toContain('still reads 2 secrets')
@@ -73,10 +86,9 @@ example('rotate-agent-key.ts', (stdout) => {
 })
 
 it('has run every example there is', () => {
-  const attachments = new Set(['attach-file.ts'])
   expect(
     readdirSync(EXAMPLES)
-      .filter((name) => name.endsWith('.ts') && !attachments.has(name))
+      .filter((name) => name.endsWith('.ts'))
       .sort(),
   ).toEqual([...ran].sort())
 })

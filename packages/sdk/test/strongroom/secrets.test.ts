@@ -7,10 +7,12 @@ import {
   ValidationError,
 } from '../../src/strongroom/public-errors.ts'
 import { StrongroomError } from '../../src/strongroom/strongroom-error.ts'
+import { makeWire } from '../engine/server.ts'
 import { errorOf, memoryCache, startWorld, unique, type World } from './world.ts'
 
 // Catches: a name that is believed before it is verified, a name that has moved on since, two items made of one reference by two
 // writers, a version that is overwritten unseen, an environment that is older than allowed.
+// Seen red: the names in the server's list believed, so that it could choose between two vaults of one name.
 
 let world: World
 beforeAll(async () => {
@@ -66,6 +68,27 @@ it('gets by ids what it gets by names', async () => {
     const found = await world.device().client.secrets.get(`sr://${vaultId}/${item.itemId}/${fieldId}`)
     expect([found.name, found.reveal()]).toEqual([label, secret.reveal()])
   }
+})
+
+it('refuses a name that two vaults have, whatever the list calls them', async () => {
+  const name = unique('twin')
+  const bot = await world.agent('deploy', { permissions: ['machine.all'] })
+  const [first, second] = [await bot.client.vaults.create({ name }), await bot.client.vaults.create({ name })]
+  const candidates = [first.vaultId, second.vaultId].sort()
+  const sorted = (error: Record<string, unknown>) => [...(error.candidates as string[])].sort()
+  expect(sorted(await errorOf(bot.again().secrets.env({ vault: name })))).toEqual(candidates)
+  const { wire, fetch } = makeWire()
+  wire.tamper = (asked, answer) => {
+    if (asked !== 'GET /vault') return undefined
+    const { data, ...rest } = answer as { data: { vaultId: string; name: string; status: string }[] }
+    const hide = (row: { vaultId: string }) => (row.vaultId === first.vaultId ? { ...row, name: 'another' } : row)
+    return { ...rest, data: data.map(hide) }
+  }
+  const steered = await errorOf(bot.again({ fetch }).secrets.env({ vault: name }))
+  expect(steered).toBeInstanceOf(AmbiguousReferenceError)
+  expect(sorted(steered)).toEqual(candidates)
+  await bot.client.vaults.update(first.vaultId, { name: unique('other') })
+  expect((await bot.again().secrets.env({ vault: name })).receipt?.vaultId).toBe(second.vaultId)
 })
 
 it('refuses a name that several things have, and names them by id', async () => {

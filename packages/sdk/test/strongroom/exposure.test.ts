@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { memoryTrust } from '../../src/engine/trust.ts'
+import { generateRuntimeKey } from '../../src/strongroom/runtime-keys.ts'
+import { Strongroom } from '../../src/strongroom/strongroom.ts'
+import { keysOf } from '../engine/server.ts'
+import { errorOf, startWorld, unique, type World } from './world.ts'
+
+// What a key could decrypt, from the log, and the drill after a key was lost. Catches: a grant that is left out or that has no
+// end, a value that counts as safe because it was only encrypted anew, a vault of others that is passed over in silence, a state
+// that the log does not name, an ended key that the log does not know of, a key that is endorsed for somebody else.
+// Seen red: tombstones taken for grants, states believed without their hash, the last leaf left out, items of all versions
+// taken for exposed, the drill without reading the log.
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.close())
+
+const vaultIdOf = async (vault: string): Promise<string> => (await world.alice.vaults.get(vault)).vaultId
+
+describe('the exposure of a key', () => {
+  it('lists every vault and version it was ever granted, from when to when, and what is still under them', async () => {
+    const { alice } = world
+    const [first, second] = [unique('first'), unique('second')]
+    for (const name of [first, second]) await alice.vaults.create({ name })
+    await alice.secrets.set(`sr://${first}/app/KEPT`, 'same')
+    await alice.secrets.set(`sr://${first}/app/OTHER`, 'before')
+    const bot = await world.agent('deploy', { vaults: [{ vault: first, role: 'read' }] })
+    await alice.permissions.revoke({ vault: first }, bot.principal)
+    await alice.secrets.set(`sr://${first}/app/OTHER`, 'after')
+    await alice.permissions.grant({ vault: second }, { principal: bot.principal, role: 'READ' })
+    const { subject, keys, vaults, head, limits } = await alice.transparency.exposure(bot.principal)
+    expect({ subject, treeSize: head.treeSize }).toEqual({
+      subject: bot.principal,
+      treeSize: (await alice.transparency.head()).treeSize,
+    })
+    expect(keys).toMatchObject([{ status: 'active', ended: null }])
+    const [ended, live] = vaults
+    expect(ended).toMatchObject({ vaultId: await vaultIdOf(first), name: first, keyVersion: 2, knowsCurrentKey: false })
+    expect(ended?.grants).toMatchObject([{ keyId: keys[0]?.keyId, keyVersion: 1 }])
+    const [grant] = ended?.grants ?? []
+    expect(grant?.until?.index).toBeGreaterThan(grant?.from.index ?? Number.NaN)
+    const [item] = ended?.items ?? []
+    expect(item?.fields.map(({ label, isExposed }) => [label, isExposed]).sort()).toEqual([
+      ['KEPT', true],
+      ['OTHER', false],
+    ])
+    expect(live).toMatchObject({ name: second, keyVersion: 1, knowsCurrentKey: true, items: [] })
+    expect(live?.grants).toMatchObject([{ keyVersion: 1, until: null }])
+    expect(limits.length).toBeGreaterThan(0)
+  })
+
+  it('says which attachments are under them', async () => {
+    const { alice } = world
+    const vault = unique('files')
+    await alice.vaults.create({ name: vault })
+    const { itemId } = await alice.items.create(vault, { name: 'plans', fields: [] })
+    const { assetId } = await alice.attachments.upload(vault, itemId, new TextEncoder().encode('a plan'), {
+      name: 'plan.txt',
+    })
+    const bot = await world.agent('worker', { vaults: [{ vault, role: 'read' }] })
+    const { vaults } = await alice.transparency.exposure(bot.principal)
+    expect(vaults[0]?.items?.[0]?.attachments).toEqual([{ assetId, keyVersion: 1, isExposed: true }])
+  })
+
+  it('names a vault of others that the caller cannot read, without its content', async () => {
+    const vault = unique('hidden')
+    const bot = await world.agent('bob', { permissions: ['machine.all'] })
+    const created = await bot.client.vaults.create({ name: vault })
+    const { vaults } = await world.alice.transparency.exposure(bot.principal)
+    expect(vaults).toMatchObject([
+      { vaultId: created.vaultId, name: null, items: null, keyVersion: 1, knowsCurrentKey: true },
+    ])
+  })
+
+  it('refuses a server that shows another state than the log has, and one that leaves an entry out', async () => {
+    const vault = unique('lied')
+    await world.alice.vaults.create({ name: vault })
+    const bot = await world.agent('carol', { vaults: [{ vault, role: 'read' }] })
+    const { client, wire } = world.device()
+    wire.tamper = (asked, answer) => {
+      if (!asked.startsWith('GET /transparency/state?name=vault')) return undefined
+      const { map, ...rest } = answer as { map: { state: Record<string, unknown> }[] }
+      return { ...rest, map: map.map((one) => ({ ...one, state: { ...one.state, rotationDue: null, dekVersion: 9 } })) }
+    }
+    expect(await errorOf(client.transparency.exposure(bot.principal))).toMatchObject({ code: 'bad_map_proof' })
+    wire.tamper = (asked, answer) => {
+      if (!asked.startsWith('GET /transparency/entries')) return undefined
+      const { entries, ...rest } = answer as { entries: unknown[] }
+      return { ...rest, entries: [...entries.slice(0, -1), entries[0]] }
+    }
+    expect(await errorOf(client.transparency.exposure(bot.principal))).toMatchObject({ code: 'bad_inclusion' })
+    expect(await errorOf(client.transparency.exposure('nobody'))).toMatchObject({ code: 'config_invalid' })
+  })
+})
+
+describe('the drill after a key was lost', () => {
+  it('ends the key, lists the vaults that need another one, and encrypts them anew', async () => {
+    const { alice } = world
+    const [open, closed] = [unique('open'), unique('closed')]
+    for (const name of [open, closed]) {
+      await alice.vaults.create({ name })
+      await alice.secrets.set(`sr://${name}/app/KEY`, name)
+    }
+    const bot = await world.agent('dave', {
+      vaults: [
+        { vault: open, role: 'write' },
+        { vault: closed, role: 'read' },
+      ],
+    })
+    await alice.permissions.revoke({ vault: closed }, bot.principal)
+    const [key] = (await alice.transparency.exposure(bot.principal)).keys
+    const { rotationDue } = await alice.agents.revokeKey(key?.keyId ?? '', 'compromised')
+    expect(rotationDue).toEqual([await vaultIdOf(open)])
+    expect((await alice.vaults.get(open)).rotationDue).toBeInstanceOf(Date)
+    for (const vaultId of rotationDue) await alice.vaults.rotateKey(vaultId, { reason: 'key-compromised' })
+    expect((await alice.vaults.get(open)).rotationDue).toBeNull()
+    const after = await alice.transparency.exposure(key?.keyId ?? '')
+    expect(after.keys).toMatchObject([{ status: 'compromised', ended: { index: expect.any(Number) } }])
+    for (const { knowsCurrentKey, grants, items } of after.vaults) {
+      expect(knowsCurrentKey).toBe(false)
+      expect(grants.every(({ until }) => until !== null)).toBe(true)
+      if (items?.[0]?.name === 'app') expect(items[0].fields.length).toBe(1)
+    }
+    const reencrypted = after.vaults.find(({ name }) => name === open)
+    expect(reencrypted?.items?.[0]?.fields).toMatchObject([{ label: 'KEY', keyVersion: 2, isExposed: false }])
+    expect(await errorOf(bot.again().secrets.env({ vault: await vaultIdOf(open) }))).toBeInstanceOf(Error)
+  })
+
+  it('believes that a key has ended only when the log says so', async () => {
+    const bot = await world.agent('mallory')
+    const [key] = (await world.alice.transparency.exposure(bot.principal)).keys
+    const { client, wire } = world.device()
+    wire.before = (asked) => {
+      if (asked === 'POST /user-key/revoke') throw new TypeError('kept from the server')
+    }
+    const lying: typeof fetch = async (input, init) => {
+      if (!String(input).endsWith('/user-key/revoke')) return fetch(input, init)
+      return Response.json({ kid: key?.keyId })
+    }
+    const { client: fooled } = world.device({ fetch: lying })
+    expect(await errorOf(fooled.agents.revokeKey(key?.keyId ?? '', 'removed'))).toMatchObject({ code: 'bad_inclusion' })
+    expect(await errorOf(client.agents.revokeKey(key?.keyId ?? '', 'removed'))).toBeInstanceOf(Error)
+    expect((await world.alice.transparency.exposure(bot.principal)).keys).toMatchObject([{ status: 'active' }])
+  })
+})
+
+describe('a key that is made where it is used', () => {
+  it('waits for a person, is endorsed by its fingerprint, and reads the vaults it is given then', async () => {
+    const { alice, url } = world
+    const vault = unique('remote')
+    await alice.vaults.create({ name: vault })
+    await alice.secrets.set(`sr://${vault}/app/KEY`, 'far away')
+    const { agent, apiKey, trustAnchor, endorser } = await alice.agents.enrol({ name: unique('far') })
+    const { provider, fingerprint } = await generateRuntimeKey({
+      principal: `agent:${agent.agentId}`,
+      material: keysOf('hybrid'),
+    })
+    const bot = new Strongroom({
+      server: url,
+      apiKey: apiKey.reveal(),
+      privateKey: provider,
+      trustAnchor,
+      trustStore: memoryTrust(),
+    })
+    const { keyId } = await bot.agents.requestEndorsement(endorser)
+    expect(await alice.agents.pendingKeys()).toMatchObject([{ keyId, agentId: agent.agentId, fingerprint }])
+    expect(await errorOf(bot.secrets.env({ vault: await vaultIdOf(vault) }))).toBeInstanceOf(Error)
+    expect(await errorOf(alice.agents.endorse(`agent:${agent.agentId}:${'a'.repeat(32)}`))).toMatchObject({
+      name: 'NotFoundError',
+    })
+    await alice.agents.endorse(keyId, { vaults: [{ vault, role: 'read' }] })
+    expect((await bot.secrets.env({ vault })).toObject()).toEqual({ KEY: 'far away' })
+    expect(await alice.agents.pendingKeys()).toEqual([])
+  })
+})
