@@ -71,7 +71,7 @@ export function makeCli({ io, globals, speaker, signal, ask }: CliParts): Cli {
       return found
     },
     strongroom: async (options) => (await import('./place/client.ts')).makeStrongroom(cli, options),
-    person: async () => (await import('./place/client.ts')).makePerson(cli),
+    person: async () => (await import('./place/person.ts')).makePerson(cli),
   }
   return cli
 }

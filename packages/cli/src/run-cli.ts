@@ -30,7 +30,17 @@ function unknown(word: string, known: readonly string[], where: string): CliErro
   })
 }
 
-async function findCommand(argv: readonly string[]): Promise<Found | undefined> {
+/** What people type out of habit. */
+const HABITS: Readonly<Record<string, readonly string[]>> = { '--map': ['help', '--map'], '--version': ['version'] }
+
+function withoutHabits(argv: readonly string[]): readonly string[] {
+  const habit = argv.find((word) => Object.hasOwn(HABITS, word))
+  const isAlone = habit !== undefined && findPath(argv).path.length === 0
+  return isAlone ? [...(HABITS[habit] ?? []), ...argv.filter((word) => word !== habit)] : argv
+}
+
+async function findCommand(given: readonly string[]): Promise<Found | undefined> {
+  const argv = withoutHabits(given)
   const { path, at } = findPath(argv)
   const [first, second] = path
   if (first === undefined) return undefined
@@ -84,7 +94,8 @@ async function runCommand(
   const cli = makeCli({ io, globals, speaker, signal, ask: makeAsk(speaker) })
   try {
     const result = await command.run(cli, input)
-    if (result) speaker.result(result)
+    // A command whose output is its child's has none of its own.
+    if (result && (result.data !== undefined || result.text !== undefined)) speaker.result(result)
     return result?.exitCode ?? EXIT.ok
   } catch (error) {
     // What the SDK says of an abort is less than why it was aborted.
@@ -117,8 +128,9 @@ export async function runCli(io: Io): Promise<number> {
   const globals = globalsOf(io.argv)
   const speaker = speakerFor(io, globals)
   const place = { io, globals, speaker }
+  let found: Found | undefined
   try {
-    const found = await findCommand(io.argv)
+    found = await findCommand(io.argv)
     if (!found?.command) {
       const isAsked = found === undefined || globals.help
       await printHelp(place, found)
@@ -128,6 +140,6 @@ export async function runCli(io: Io): Promise<number> {
   } catch (error) {
     const shown = shownError(error)
     speaker.error(shown)
-    return shown.exitCode
+    return found?.command?.takesCommand ? EXIT.notStarted : shown.exitCode
   }
 }

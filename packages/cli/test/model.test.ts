@@ -1,27 +1,25 @@
 import { expect, it } from 'vitest'
 import { type Command, isGroup } from '../src/model/command.ts'
+import { complete } from '../src/model/complete.ts'
+import { completionScript, SHELLS } from '../src/model/completion.ts'
 import { GLOBALS } from '../src/model/globals.ts'
 import { commandHelp, rootHelp } from '../src/model/help.ts'
+import { manPage } from '../src/model/man.ts'
+import { mapOfEverything, mapText } from '../src/model/map.ts'
 import { nearest } from '../src/model/nearest.ts'
 import { findPath, parseInput } from '../src/model/parse.ts'
 import { TREE } from '../src/model/tree.ts'
+import { everyCommand as walk } from '../src/model/walk.ts'
 import { pick } from '../src/output/pick.ts'
 import { safeText } from '../src/output/safe-text.ts'
 import { PLAIN } from '../src/output/style.ts'
 import { table } from '../src/output/table.ts'
+import type { Io } from '../src/place/io.ts'
 
 // Catches: a command without an example or with one that names another command, help that does not fit a screen, a flag that
 // shadows a global one, a flag that takes a secret on the command line, a name that moves the cursor.
 
-async function everyCommand(): Promise<readonly (readonly [path: string, command: Command])[]> {
-  const all: (readonly [string, Command])[] = []
-  for (const [name, entry] of Object.entries(TREE)) {
-    const noun = await entry.load()
-    if (isGroup(noun)) for (const [verb, command] of Object.entries(noun.verbs)) all.push([`${name} ${verb}`, command])
-    else all.push([name, noun])
-  }
-  return all
-}
+const everyCommand = async () => (await walk()).map(({ path, command }) => [path, command] as const)
 
 it('gives every command a summary, a runnable example of itself and help that fits a screen', async () => {
   const wrong = (await everyCommand()).flatMap(([path, command]) => {
@@ -72,6 +70,28 @@ it('understands flags before and after, with = and without, and refuses what it 
 it('repeats no argument it did not expect: it may be a secret', async () => {
   const create = await vault('create')
   expect(() => parseInput(['prod', 'hunter2'], create, 'vault create')).toThrow(/^(?!.*hunter2)/)
+})
+
+it('prints the whole command line on one page, and a man page for each command', async () => {
+  const { commands } = await mapOfEverything()
+  expect(commands.map(({ path }) => path)).toContain('vault list')
+  expect(await mapText()).toContain('vault')
+  for (const [path, command] of await everyCommand()) {
+    const page = manPage(path, command)
+    expect(page).toContain('.SH SYNOPSIS')
+    // A line that begins with a dot or a quote is an order to the formatter.
+    expect(page.split('\n').filter((line) => /^['.](?!TH|SH|TP|B |I )/.test(line))).toEqual([])
+  }
+})
+
+it('completes commands, verbs, flags, choices and nothing it does not know', async () => {
+  const io = { ...({} as Io), env: { HOME: '/nonexistent' } }
+  expect(await complete(['va'], io)).toEqual(['vault'])
+  expect(await complete(['vault', 'cl'], io)).toEqual(['classify'])
+  expect(await complete(['vault', 'create', 'x', '--class', 'pub'], io)).toEqual(['public'])
+  expect(await complete(['vault', 'create', '--cl'], io)).toEqual(['--class'])
+  expect(await complete(['nothing', ''], io)).toEqual([])
+  for (const shell of SHELLS) expect(completionScript(shell)).toContain('strongroom __complete')
 })
 
 it('finds the word that was meant, and none where nothing is near', () => {

@@ -3,6 +3,7 @@ import { type Cli, confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Group, type Result } from '../model/command.ts'
 import { facts, table } from '../output/table.ts'
+import { rememberNames } from '../place/name-index.ts'
 
 const shapes = () => import('../schemas/item.ts')
 const itemShape = async () => (await shapes()).itemShape
@@ -76,6 +77,18 @@ const list = command({
   run: async (cli, { args }) => {
     const strongroom = await cli.strongroom()
     const items = await strongroom.items.list(args.vault, { signal: cli.signal })
+    await rememberNames(
+      cli.paths,
+      'item',
+      items.map(({ name }) => `${args.vault}/${name}`),
+      `${args.vault}/`,
+    )
+    await rememberNames(
+      cli.paths,
+      'ref',
+      items.flatMap(({ name, labels }) => labels.map((label) => `${args.vault}/${name}/${label}`)),
+      `${args.vault}/`,
+    )
     if (items.length === 0) cli.say(`nothing in ${args.vault} yet`)
     return {
       data: items,

@@ -2,6 +2,7 @@ import type { Project } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
 import { arg, command, flag, type Group, type Result } from '../model/command.ts'
 import { facts, table } from '../output/table.ts'
+import { rememberNames } from '../place/name-index.ts'
 
 const shapes = () => import('../schemas/project.ts')
 const projectShape = async () => (await shapes()).projectShape
@@ -42,6 +43,11 @@ const list = command({
   run: async (cli) => {
     const strongroom = await cli.strongroom()
     const projects = await strongroom.projects.list({}, { signal: cli.signal }).all()
+    await rememberNames(
+      cli.paths,
+      'project',
+      projects.map(({ slug }) => slug),
+    )
     const nameOf = await vaultNames(cli)
     if (projects.length === 0) cli.say('no projects yet')
     return {

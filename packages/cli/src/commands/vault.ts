@@ -2,6 +2,7 @@ import type { Vault } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
 import { arg, command, flag, type Group, type Result } from '../model/command.ts'
 import { facts, table } from '../output/table.ts'
+import { rememberNames } from '../place/name-index.ts'
 import { withProgress } from '../prompt/progress.ts'
 
 const CLASSES = ['public', 'internal', 'confidential', 'restricted'] as const
@@ -49,6 +50,11 @@ const list = command({
     const strongroom = await cli.strongroom()
     const all = await strongroom.vaults.list({ signal: cli.signal })
     const vaults = all.filter(({ status }) => flags.archived || status === 'active')
+    await rememberNames(
+      cli.paths,
+      'vault',
+      vaults.map(({ name }) => name),
+    )
     if (vaults.length === 0) cli.say('no vaults yet')
     return {
       data: vaults.map(dataOf),

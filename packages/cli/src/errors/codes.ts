@@ -68,6 +68,14 @@ export const CLI_CODES = {
   field_not_found: { exitCode: EXIT.notFound, about: 'The item has no field of this name.' },
   vault_not_found: { exitCode: EXIT.notFound, about: 'There is no vault of this name that you can see.' },
   input_too_large: { exitCode: EXIT.invalid, about: 'What was piped in is larger than this command takes.' },
+  import_unreadable: {
+    exitCode: EXIT.invalid,
+    about: 'The file is not what the other program exports, or it is encrypted with a key of that program.',
+  },
+  not_a_repository: {
+    exitCode: EXIT.invalid,
+    about: 'The folder is no git repository, and --history, --staged and --install-hook need one.',
+  },
   input_required: {
     exitCode: EXIT.usage,
     about:
@@ -104,6 +112,47 @@ export const CLI_CODES = {
     about: 'Two sources give one variable, or the process has it already. `--conflict` says which one wins.',
   },
   env_missing: { exitCode: EXIT.notFound, about: 'A variable that is required is in none of the sources.' },
+  command_not_found: {
+    exitCode: EXIT.commandNotFound,
+    about: 'There is no program of this name on the PATH, or no file at this path. Nothing was started.',
+  },
+  command_not_executable: {
+    exitCode: EXIT.notExecutable,
+    about: 'The command is there but is no program that this user may start. Nothing was started.',
+  },
+  dotenv_invalid: {
+    exitCode: EXIT.invalid,
+    about:
+      'A dotenv file has a line that is not NAME=value, an open quote, or a broken reference; the message names the line.',
+  },
+  project_file_invalid: {
+    exitCode: EXIT.invalid,
+    about: 'strongroom.toml has something that is not understood; the message names the line. Nothing was read.',
+  },
+  source_undecided: {
+    exitCode: EXIT.notFound,
+    about:
+      'Nothing says which variables are wanted, and there is not exactly one vault. Give --vault or --project, write a strongroom.toml, or set the vault of the profile.',
+  },
+  value_not_expressible: {
+    exitCode: EXIT.invalid,
+    about:
+      'A value cannot be written in this format so that its reader would read exactly the same, such as a line break for docker run --env-file. Nothing was written.',
+  },
+  mount_failed: {
+    exitCode: EXIT.invalid,
+    about: 'The pipe that --mount names could not be made, or something is there already. Nothing was started.',
+  },
+  mask_refused: {
+    exitCode: EXIT.denied,
+    about:
+      'Unmasked output is for a person at a terminal: --mask never is refused without one, and where a coding agent reads along.',
+  },
+  template_invalid: {
+    exitCode: EXIT.invalid,
+    about:
+      'A template has a reference that cannot be filled in safely where it stands; the message names the line. Nothing was written.',
+  },
   command_missing: { exitCode: EXIT.usage, about: 'There is no command after `--`.' },
   server_not_running: {
     exitCode: EXIT.unavailable,
@@ -129,6 +178,11 @@ export const CLI_CODES = {
   port_taken: {
     exitCode: EXIT.invalid,
     about: 'Another program listens on this port, and it is no Strongroom server. Choose another one with --port.',
+  },
+  data_unreachable: {
+    exitCode: EXIT.invalid,
+    about:
+      'Started by root, the database runs as another user, and that user cannot pass through a folder above the data directory.',
   },
   reset_refused: {
     exitCode: EXIT.invalid,
@@ -158,10 +212,6 @@ export const CLI_CODES = {
   code_not_found: {
     exitCode: EXIT.notFound,
     about: 'There is no such code. The refusal names those that look like it.',
-  },
-  version_conflict: {
-    exitCode: EXIT.invalid,
-    about: 'The field has another version than --if-version says: somebody changed it. Nothing was written.',
   },
   unhealthy: { exitCode: EXIT.partly, about: 'A check of `strongroom doctor` failed. Each one says how to fix it.' },
 } as const satisfies Readonly<Record<string, CodeEntry>>

@@ -1,5 +1,6 @@
 import { CliError } from './cli-error.ts'
 import { EXIT } from './codes.ts'
+import { SDK_CODES } from './sdk-codes.ts'
 
 // Whatever was thrown → what a person or a program is shown, and the exit code. The SDK's errors are told by name, so that a
 // command that fails before it needed the SDK does not load it.
@@ -26,6 +27,7 @@ const EXIT_OF: Readonly<Record<string, number>> = {
   ConflictError: EXIT.invalid,
   SelfLockoutError: EXIT.invalid,
   ConnectionError: EXIT.unavailable,
+  TransportError: EXIT.unavailable,
   TimeoutError: EXIT.unavailable,
   ServerError: EXIT.unavailable,
   NotCachedError: EXIT.unavailable,
@@ -59,16 +61,25 @@ interface Known {
 const isKnown = (error: unknown): error is Known =>
   typeof error === 'object' && error !== null && (SDK_ERROR in error || (error as Known).name === 'ProtocolError')
 
-/** Codes whose status says less than the code does. */
-const EXIT_OF_CODE: Readonly<Record<string, number>> = {
-  config_invalid: EXIT.invalid,
-  config_conflict: EXIT.invalid,
-  login_failed: EXIT.signIn,
+/** A refusal of the server that is of no kind of its own, such as those of the platform API. */
+const EXIT_OF_STATUS: Readonly<Record<number, number>> = {
+  400: EXIT.invalid,
+  401: EXIT.signIn,
+  402: EXIT.money,
+  403: EXIT.denied,
+  404: EXIT.notFound,
+  409: EXIT.invalid,
+  413: EXIT.invalid,
+  422: EXIT.invalid,
+  429: EXIT.rateLimited,
 }
+
+export const exitOfStatus = (status: number): number =>
+  EXIT_OF_STATUS[status] ?? (status >= 500 ? EXIT.unavailable : EXIT.unexpected)
 
 function exitOf({ name, code, status }: Known): number {
   if (status === 402) return EXIT.money
-  return EXIT_OF_CODE[code] ?? EXIT_OF[name] ?? EXIT.unexpected
+  return SDK_CODES[code]?.exitCode ?? EXIT_OF[name] ?? (status === undefined ? EXIT.unexpected : exitOfStatus(status))
 }
 
 const absolute = (docs: string | undefined, server: string | undefined): string | undefined =>

@@ -33,4 +33,12 @@ export type GlobalFlags = {
   readonly schema: boolean
 }
 
-export const SHORT: Readonly<Record<string, string>> = { h: 'help', q: 'quiet', v: 'verbose', y: 'yes', p: 'profile' }
+export const SHORT: Readonly<Record<string, string>> = {
+  h: 'help',
+  q: 'quiet',
+  v: 'verbose',
+  y: 'yes',
+  p: 'profile',
+  i: 'in',
+  o: 'out',
+}

@@ -6,11 +6,51 @@ import type { Noun } from './command.ts'
 export interface Entry {
   readonly summary: string
   /** Under which heading help lists it. */
-  readonly heading: 'start' | 'every day' | 'manage' | 'money' | 'look' | 'this program'
+  readonly heading: 'start' | 'every day' | 'manage' | 'money' | 'look' | 'this program' | 'hidden'
   load(): Promise<Noun>
 }
 
 export const TREE: Readonly<Record<string, Entry>> = {
+  up: {
+    summary: 'start a server on this machine',
+    heading: 'start',
+    load: async () => (await import('../commands/up.ts')).up,
+  },
+  init: {
+    summary: 'make the organisation, or join one',
+    heading: 'start',
+    load: async () => (await import('../commands/init.ts')).init,
+  },
+  config: {
+    summary: 'profiles and settings of this machine',
+    heading: 'this program',
+    load: async () => (await import('../commands/config.ts')).config,
+  },
+  doctor: {
+    summary: 'look at everything, and say how to fix it',
+    heading: 'this program',
+    load: async () => (await import('../commands/doctor.ts')).doctor,
+  },
+  explain: {
+    summary: 'what a code means, and what to do',
+    heading: 'this program',
+    load: async () => (await import('../commands/explain.ts')).explain,
+  },
+  login: {
+    summary: 'sign in, or save the bundle of an agent',
+    heading: 'start',
+    load: async () => (await import('../commands/login.ts')).login,
+  },
+  logout: {
+    summary: 'end the session, remove the keys from here',
+    heading: 'start',
+    load: async () => (await import('../commands/logout.ts')).logout,
+  },
+  open: {
+    summary: 'the address of a page',
+    heading: 'every day',
+    load: async () => (await import('../commands/open.ts')).open,
+  },
   whoami: {
     summary: 'who this machine acts as',
     heading: 'start',
@@ -36,6 +76,11 @@ export const TREE: Readonly<Record<string, Entry>> = {
     heading: 'manage',
     load: async () => (await import('../commands/project.ts')).project,
   },
+  agent: {
+    summary: 'agents: what processes act as',
+    heading: 'manage',
+    load: async () => (await import('../commands/agent.ts')).agent,
+  },
   access: {
     summary: 'access lists: who may read, write and share',
     heading: 'manage',
@@ -50,6 +95,21 @@ export const TREE: Readonly<Record<string, Entry>> = {
     summary: 'the transparency log: every change, append-only',
     heading: 'look',
     load: async () => (await import('../commands/log.ts')).log,
+  },
+  env: {
+    summary: 'print variables for a program that reads files',
+    heading: 'every day',
+    load: async () => (await import('../commands/env.ts')).env,
+  },
+  inject: {
+    summary: 'fill references into a template',
+    heading: 'every day',
+    load: async () => (await import('../commands/inject.ts')).inject,
+  },
+  run: {
+    summary: 'run a command with secrets in its environment',
+    heading: 'every day',
+    load: async () => (await import('../commands/run.ts')).run,
   },
   search: {
     summary: 'find by name, also misspelt; never values',
@@ -86,6 +146,21 @@ export const TREE: Readonly<Record<string, Entry>> = {
     heading: 'look',
     load: async () => (await import('../commands/stats.ts')).system,
   },
+  import: {
+    summary: 'bring secrets from a file of another program',
+    heading: 'manage',
+    load: async () => (await import('../commands/import.ts')).importing,
+  },
+  export: {
+    summary: 'an archive of your vaults, sealed',
+    heading: 'manage',
+    load: async () => (await import('../commands/export.ts')).exporting,
+  },
+  scan: {
+    summary: 'find your own values in files and git history',
+    heading: 'every day',
+    load: async () => (await import('../commands/scan.ts')).scan,
+  },
   feedback: {
     summary: 'say what is missing',
     heading: 'this program',
@@ -95,5 +170,40 @@ export const TREE: Readonly<Record<string, Entry>> = {
     summary: 'any route of the API, with your credential',
     heading: 'this program',
     load: async () => (await import('../commands/api.ts')).api,
+  },
+  help: {
+    summary: 'help for a command',
+    heading: 'this program',
+    load: async () => (await import('../commands/help.ts')).help,
+  },
+  man: {
+    summary: 'the man page of a command',
+    heading: 'this program',
+    load: async () => (await import('../commands/help.ts')).man,
+  },
+  completion: {
+    summary: 'completions for your shell',
+    heading: 'this program',
+    load: async () => (await import('../commands/completion.ts')).completion,
+  },
+  __complete: {
+    summary: 'what could come next',
+    heading: 'hidden',
+    load: async () => (await import('../commands/completion.ts')).completing,
+  },
+  read: {
+    summary: 'one value to standard output',
+    heading: 'every day',
+    load: async () => (await import('../commands/read.ts')).read,
+  },
+  rm: {
+    summary: 'remove a field, or archive an item',
+    heading: 'every day',
+    load: async () => (await import('../commands/rm.ts')).rm,
+  },
+  set: {
+    summary: 'write one value',
+    heading: 'every day',
+    load: async () => (await import('../commands/set.ts')).set,
   },
 }

@@ -16,6 +16,8 @@ export interface Profile {
   readonly device_id?: string
   /** Of an agent: `keys`, `env:NAME` or `file:PATH`. */
   readonly bundle?: string
+  /** Of an agent: its id. */
+  readonly agent?: string
   /** What `run`, `env` and others use where nothing else is said. */
   readonly vault?: string
 }

@@ -38,6 +38,15 @@ export async function keepProfile(cli: Cli, name: string, profile: Profile, isDe
   })
 }
 
+/** Its secrets and its entry in the configuration; what was verified of the organisation is kept. */
+export async function forgetProfile(cli: Cli, name: string): Promise<void> {
+  const { config } = cli.paths
+  await (await cli.keyStore()).remove(name)
+  const { profiles, default: chosen } = await readConfigFile(config)
+  const { [name]: _, ...rest } = profiles
+  await writeConfigFile(config, { ...(chosen !== undefined && chosen !== name && { default: chosen }), profiles: rest })
+}
+
 /** The session is over: the passphrase opens a new one, with the device secret this machine keeps. */
 export async function signInAgain(cli: Cli, name: string, profile: Profile): Promise<PersonSecrets> {
   const kept = await (await cli.keyStore()).get(name)

@@ -23,3 +23,10 @@ export const whoamiShape = Type.Object({
   source: Type.String(),
   profile: Type.Optional(Type.String()),
 })
+
+export const scriptShape = Type.Object({ script: Type.String() })
+export const namesShape = Type.Array(Type.String())
+export const helpShape = Type.Union([
+  Type.Object({ text: Type.String() }),
+  Type.Object({ commands: Type.Array(Type.Object({ path: Type.String() })), flags: Type.Array(Type.Unknown()) }),
+])

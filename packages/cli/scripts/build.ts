@@ -1,0 +1,141 @@
+import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type OutputChunk, type OutputOptions, type RolldownBuild, rolldown } from 'rolldown'
+import { slimContract } from './slim-contract.ts'
+
+// Builds what is published: `node packages/cli/scripts/build.ts <directory>` writes the package there, ready for `npm pack`.
+//
+// The program starts fifty times a day, so it is one bundle that is cut where commands are: what a command does not need is in
+// files that it does not open. The SDK and the protocol are in it; what is native or large stays a dependency.
+
+const root = fileURLToPath(new URL('../../..', import.meta.url))
+const own = fileURLToPath(new URL('..', import.meta.url))
+
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly optionalDependencies: Readonly<Record<string, string>>
+  readonly [member: string]: unknown
+}
+
+const manifest = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as Manifest
+
+const SERVER = '@strongroom/server'
+
+/** Bundled, so nobody has to install them. */
+const isBundled = (name: string): boolean => !Object.hasOwn(manifest.optionalDependencies, name)
+
+function published(): string {
+  const { private: _, scripts: __, exports: ___, devDependencies: ____, dependencies, ...rest } = manifest
+  // Not optional once published: of those, npm leaves out without a word what needs a newer Node than its own, and what brings it.
+  const { [SERVER]: server = '', ...optionalDependencies } = manifest.optionalDependencies
+  const kept = Object.entries(dependencies).filter(([name]) => !isBundled(name))
+  const needed = Object.fromEntries([...kept, [SERVER, server]])
+  const whole = { ...rest, files: ['bin', 'dist'], dependencies: needed, optionalDependencies }
+  return `${JSON.stringify(whole, null, 2)}\n`
+}
+
+const OUTPUT: OutputOptions = {
+  format: 'es',
+  entryFileNames: '[name].js',
+  chunkFileNames: '[name]-[hash].js',
+  comments: false,
+  minify: true,
+}
+
+const BUILTIN_IMPORT = /^import (?:\* as ([\w$]+)|([\w$]+)|\{([^}]*)\}|([\w$]+), ?\{([^}]*)\}) from "(node:[\w/]+)";$/gm
+
+/** To import a builtin is to load everything it has, at a third of what Node needs to start; to ask for it is not. */
+const askingForBuiltins = (code: string): string =>
+  code.replace(BUILTIN_IMPORT, (_, all, whole, some, first, more, name) => {
+    const builtin = `process.getBuiltinModule("${name}")`
+    const members = (some ?? more)?.replaceAll(' as ', ': ')
+    if (name === 'node:fs/promises') return asked(members ?? '', builtin)
+    const bound = [all ?? whole ?? first, members === undefined ? undefined : `{${members}}`].filter(Boolean)
+    return bound.map((target) => `const ${target} = ${builtin};`).join(' ')
+  })
+
+/** Functions that are asked for when they are called: most starts write nothing. */
+const asked = (members: string, builtin: string): string =>
+  members
+    .split(',')
+    .map((member) => member.trim().split(': '))
+    .map(([name, local = name]) => `const ${local} = (...given) => ${builtin}.${name}(...given);`)
+    .join(' ')
+
+const MAIN = join(own, 'src/main.ts')
+const SLIM = 'strongroom:slim-contract'
+const inSdk = (importer: string): boolean => importer.includes('/sdk/src/')
+const isLeftOut = (id: string): boolean =>
+  id.startsWith('node:') ||
+  Object.keys(manifest.optionalDependencies).some((name) => id === name || id.startsWith(`${name}/`))
+
+const open = (): Promise<RolldownBuild> =>
+  rolldown({
+    input: { main: MAIN },
+    platform: 'node',
+    external: isLeftOut,
+    resolve: { conditionNames: ['node', 'import', 'default'], modules: [join(root, 'node_modules')] },
+    preserveEntrySignatures: false,
+    treeshake: { moduleSideEffects: false },
+    plugins: [
+      {
+        name: 'slim-contract',
+        resolveId: (id, importer) => (id === '@strongroom/contract' && importer && inSdk(importer) ? SLIM : undefined),
+        load: (id) => (id === SLIM ? slimContract() : undefined),
+      },
+      { name: 'builtins', renderChunk: (code) => ({ code: askingForBuiltins(code) }) },
+    ],
+  })
+
+/** Where `strongroom run` goes through after the entry: what these bring along is loaded at every start of a process. */
+const HOT = ['src/commands/run.ts', 'src/run/run-child.ts', 'src/place/client.ts'].map((path) => join(own, path))
+
+/** Signing in takes half of all code, and is for people. */
+const ONLY_PEOPLE = /@serenity-kit|\/sdk\/src\/(?:people|passphrase|index|strongroom\/index-)/
+
+/** What these modules bring along, as the bundler itself found out. */
+function modulesFrom(chunks: readonly OutputChunk[], starts: readonly string[]): ReadonlySet<string> {
+  const files = new Set(
+    chunks.filter(({ facadeModuleId }) => starts.includes(facadeModuleId ?? '')).map(({ fileName }) => fileName),
+  )
+  for (const name of files)
+    for (const more of chunks.find(({ fileName }) => fileName === name)?.imports ?? []) files.add(more)
+  return new Set(chunks.flatMap(({ fileName, moduleIds }) => (files.has(fileName) ? moduleIds : [])))
+}
+
+/** Left alone, a bundler cuts what is shared into as many files as there are ways to share it; opening each takes its time. */
+async function writeBundle(dir: string): Promise<void> {
+  const bundle = await open()
+  const { output } = await bundle.generate(OUTPUT)
+  const chunks = output.flatMap((part) => (part.type === 'chunk' ? [part] : []))
+  const [first, hot] = [modulesFrom(chunks, [MAIN]), modulesFrom(chunks, HOT)]
+  const groups = [
+    { name: 'people', test: (id: string) => ONLY_PEOPLE.test(id) },
+    // The entry waits for what it starts, so nothing it starts may need the entry's own file.
+    { name: 'start', test: (id: string) => first.has(id) && id !== MAIN },
+    { name: 'run', test: (id: string) => hot.has(id) && !first.has(id) && !ONLY_PEOPLE.test(id) },
+  ]
+  await bundle.write({ ...OUTPUT, dir, codeSplitting: { groups, includeDependenciesRecursively: false } })
+  await bundle.close()
+}
+
+/** Writes the package to `into` and says where it is. */
+export async function build(into: string): Promise<string> {
+  const place = resolve(into)
+  rmSync(join(place, 'dist'), { recursive: true, force: true })
+  mkdirSync(join(place, 'bin'), { recursive: true })
+  await writeBundle(join(place, 'dist'))
+  const bin = join(place, 'bin/strongroom.mjs')
+  cpSync(join(own, 'bin/strongroom.mjs'), bin)
+  chmodSync(bin, 0o755)
+  cpSync(join(root, 'LICENSE'), join(place, 'LICENSE'))
+  writeFileSync(join(place, 'package.json'), published())
+  return place
+}
+
+const [, script, into] = process.argv
+if (script === fileURLToPath(import.meta.url)) {
+  if (into === undefined) throw new Error('say where to: node packages/cli/scripts/build.ts <directory>')
+  console.log(await build(into))
+}

@@ -1,0 +1,23 @@
+import type { Group } from '../model/command.ts'
+import { archive, linkItem, roles, update } from './agent/change.ts'
+import { create } from './agent/create.ts'
+import { bundle, rotateKey, rotateRuntimeKey } from './agent/keys.ts'
+import { list, show } from './agent/look.ts'
+import { test } from './agent/test.ts'
+
+export const agent: Group = {
+  summary: 'agents: what processes act as, each with its own keys',
+  verbs: {
+    create,
+    list,
+    show,
+    test,
+    bundle,
+    'rotate-key': rotateKey,
+    'rotate-runtime-key': rotateRuntimeKey,
+    update,
+    roles,
+    'link-item': linkItem,
+    archive,
+  },
+}

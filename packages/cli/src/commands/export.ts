@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import { type Cli, ensureNotAgent } from '../cli.ts'
+import { CliError } from '../errors/cli-error.ts'
+import { command, flag } from '../model/command.ts'
+import { passphraseFor } from '../place/key-store.ts'
+import { writePrivate } from '../place/private-file.ts'
+import { withProgress } from '../prompt/progress.ts'
+
+const TYPED = 'print my secrets'
+
+/** Values in the open on standard output: only a person who typed it out gets that. */
+async function ensureMeant(cli: Cli): Promise<void> {
+  ensureNotAgent(cli)
+  const typed = await cli.ask.text(`Everything will be readable. Type "${TYPED}"`, '--out, or run it in a terminal')
+  if (typed !== TYPED) throw new CliError('cancelled', 'nothing was exported')
+}
+
+async function newPassphrase(cli: Cli): Promise<string> {
+  const passphrase = await passphraseFor(cli.keyPlace, 'Passphrase for the archive')
+  if (passphrase.length < 12)
+    throw new CliError('weak_passphrase', 'a passphrase has at least 12 characters', { fix: 'several words are best' })
+  return passphrase
+}
+
+export const exporting = command({
+  summary: 'an archive of your vaults, sealed with a passphrase',
+  about:
+    'Holds names and values, no keys and no access lists; `strongroom import archive FILE` brings it back. With --plaintext it is JSON on standard output, after you typed that you mean it.',
+  args: {},
+  flags: {
+    vault: flag.many('only these vaults', 'NAME', { completes: 'vault' }),
+    out: flag.text('the file to write; never overwritten', 'FILE', { completes: 'file' }),
+    plaintext: flag.on('in the open, on standard output'),
+  },
+  examples: [{ run: 'strongroom export --out backup.srx', does: 'every vault you can open' }],
+  next: 'strongroom import archive FILE --dry-run',
+  output: async () => (await import('../schemas/export.ts')).exportShape,
+  run: async (cli, { flags }) => {
+    if (flags.plaintext) await ensureMeant(cli)
+    const { out } = flags
+    if (!flags.plaintext && out === undefined)
+      throw new CliError('usage', '--out is missing: where to write the archive')
+    if (out !== undefined && existsSync(out))
+      throw new CliError('file_unwritable', `${out} is there already`, { fix: 'choose another name' })
+    const passphrase = flags.plaintext ? undefined : await newPassphrase(cli)
+    const strongroom = await cli.strongroom()
+    const all = await strongroom.vaults.list({ signal: cli.signal })
+    const names =
+      flags.vault.length > 0
+        ? flags.vault
+        : all.filter(({ status }) => status === 'active').map(({ vaultId }) => vaultId)
+    const { readVaultWhole } = await import('../archive/content.ts')
+    const vaults = await withProgress(cli, 'reading', async (progress) => {
+      const read = []
+      for (const name of names)
+        read.push(
+          await readVaultWhole(strongroom, name, {
+            signal: cli.signal,
+            onProgress: (done, total, vault) => progress.update(`${vault}: ${done} of ${total} items`),
+          }),
+        )
+      return read
+    })
+    const content = { format: 'strongroom-export-1', exportedAt: new Date().toISOString(), vaults }
+    if (passphrase === undefined || out === undefined) {
+      await cli.data(`${JSON.stringify(content, null, 2)}\n`)
+      return undefined
+    }
+    const { sealArchive } = await import('../archive/sealed-archive.ts')
+    await writePrivate(out, sealArchive(content, passphrase))
+    const items = vaults.reduce((sum, vault) => sum + vault.items.length, 0)
+    return {
+      data: { file: out, vaults: vaults.length, items },
+      text: `${cli.style.good('✓')} ${items} items of ${vaults.length} vaults are in ${out}, sealed with the passphrase`,
+    }
+  },
+})

@@ -1,0 +1,101 @@
+import { join } from 'node:path'
+import type { Secret } from '@strongroom/sdk'
+import type { Cli } from '../cli.ts'
+import { EXIT } from '../errors/codes.ts'
+import { arg, command, flag } from '../model/command.ts'
+import { table } from '../output/table.ts'
+import { withProgress } from '../prompt/progress.ts'
+
+const HOOK = '#!/bin/sh\nexec strongroom scan --staged --quiet\n'
+
+interface Finding {
+  readonly ref: string
+  readonly path: string
+  readonly line: number
+  readonly commit?: string
+}
+
+/** Every value this caller can open; they stay in this process. */
+async function ownSecrets(cli: Cli, vaults: readonly string[]): Promise<readonly Secret[]> {
+  const strongroom = await cli.strongroom()
+  const all = await strongroom.vaults.list({ signal: cli.signal })
+  const names =
+    vaults.length > 0 ? vaults : all.filter(({ status }) => status === 'active').map(({ vaultId }) => vaultId)
+  const secrets: Secret[] = []
+  for (const vault of names)
+    for (const { itemId } of await strongroom.items.list(vault, { signal: cli.signal })) {
+      const { fields } = await strongroom.items.get(vault, itemId, { signal: cli.signal })
+      secrets.push(...fields.map(({ secret }) => secret))
+    }
+  return secrets
+}
+
+async function search(cli: Cli, root: string, flags: { staged: boolean; history: boolean; vault: readonly string[] }) {
+  const [{ matcherOf }, places] = [await import('../scan/matcher.ts'), await import('../scan/places.ts')]
+  const skipped: string[] = []
+  return withProgress(cli, 'reading your values', async (progress) => {
+    const matcher = matcherOf(await ownSecrets(cli, flags.vault))
+    const found: Finding[] = []
+    let looked = 0
+    const sources = flags.staged
+      ? [places.stagedPlaces(root)]
+      : [places.filePlaces(root, (path) => skipped.push(path)), ...(flags.history ? [places.historyPlaces(root)] : [])]
+    for (const source of sources)
+      for await (const { path, commit, bytes } of source) {
+        looked += 1
+        if (looked % 50 === 0) progress.update(`${looked} files, ${found.length} found`)
+        for (const { ref, line } of matcher.find(bytes)) found.push({ ref, path, line, ...(commit && { commit }) })
+        cli.signal.throwIfAborted()
+      }
+    return { values: matcher.count, looked, skipped, found }
+  })
+}
+
+export const scan = command({
+  summary: 'find your own values in files and in the history of git',
+  about:
+    'Looks for the values themselves, also in base64, hex, URL and JSON form. Prints where they are and which one it is, never the value. Values shorter than 8 bytes are not looked for. Ends with 6 where something was found.',
+  args: { path: arg.maybe('a folder or file; here if not given', { completes: 'file' }) },
+  flags: {
+    history: flag.on('every version that git knows, too'),
+    staged: flag.on('only what the next commit would hold'),
+    vault: flag.many('only values of these vaults', 'NAME', { completes: 'vault' }),
+    'install-hook': flag.on('scan before every commit in this repository'),
+  },
+  examples: [
+    { run: 'strongroom scan --history', does: 'this repository with all it ever held' },
+    { run: 'strongroom scan --install-hook', does: 'a pre-commit hook' },
+  ],
+  output: async () => (await import('../schemas/scan.ts')).scanShape,
+  run: async (cli, { args, flags }) => {
+    const root = args.path ?? cli.io.cwd
+    if (flags['install-hook']) {
+      const { installHook } = await import('../scan/hook.ts')
+      const hook = await installHook(join(root, '.git', 'hooks', 'pre-commit'), HOOK)
+      return {
+        data: { values: 0, looked: 0, skipped: [], found: [], hook },
+        text: `${cli.style.good('✓')} ${hook} scans before every commit`,
+      }
+    }
+    const data = await search(cli, root, flags)
+    if (data.skipped.length > 0)
+      cli.say(`${data.skipped.length} files are too large or unreadable and were not looked at`)
+    if (data.found.length === 0)
+      return { data, text: `${cli.style.good('✓')} none of ${data.values} values in ${data.looked} files` }
+    const text = table(
+      data.found,
+      [
+        { title: 'VALUE OF', of: ({ ref }) => ref },
+        { title: 'FILE', of: ({ path, line }) => `${path}:${line}` },
+        { title: 'GIT', of: ({ commit }) => commit?.slice(0, 10) },
+      ],
+      cli.style,
+    )
+    return {
+      data,
+      text,
+      next: 'strongroom set REF   with a new value: what was committed is known',
+      exitCode: EXIT.invalid,
+    }
+  },
+})

@@ -1,0 +1,128 @@
+import { randomInt } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Strongroom } from '@strongroom/sdk'
+import type { Cli } from '../cli.ts'
+import { CliError } from '../errors/cli-error.ts'
+import { explainingKeys } from '../errors/wrapped-key.ts'
+import { arg, command, flag } from '../model/command.ts'
+import { type FieldPlace, fieldPlace, isVariableName, referenceOf } from '../place/reference.ts'
+import { readAll } from '../place/standard-input.ts'
+
+const MOST_BYTES = 65_536
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+interface Source {
+  readonly file: string | undefined
+  readonly generate: number | undefined
+}
+
+function generated(length: number): string {
+  if (length < 8 || length > 1024) throw new CliError('usage', '--generate takes a length from 8 to 1024')
+  return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
+}
+
+async function fromFile({ io }: Cli, path: string): Promise<Uint8Array> {
+  try {
+    return await readFile(resolve(io.cwd, path))
+  } catch (cause) {
+    throw new CliError('file_unreadable', `${path} cannot be read`, { fix: 'check the path given with --file', cause })
+  }
+}
+
+/** Piped in, without the one line end that `echo` adds. Nothing at all is no value. */
+async function fromPipe({ io }: Cli): Promise<Uint8Array> {
+  const bytes = await readAll(io.stdin, MOST_BYTES + 2)
+  const end = bytes.at(-1) !== 10 ? bytes.length : bytes.at(-2) === 13 ? bytes.length - 2 : bytes.length - 1
+  if (end > 0) return bytes.subarray(0, end)
+  throw new CliError('input_required', 'there is no value, and nobody can be asked', {
+    fix: 'pipe it in, or give --file FILE or --generate 32',
+  })
+}
+
+async function valueFrom(cli: Cli, { file, generate }: Source): Promise<string | Uint8Array> {
+  if (file !== undefined && generate !== undefined) throw new CliError('usage', 'give --file or --generate, not both')
+  if (generate !== undefined) return generated(generate)
+  if (file !== undefined) return fromFile(cli, file)
+  return cli.isInteractive ? cli.ask.secret('Value (hidden)', '--file FILE') : fromPipe(cli)
+}
+
+const isAbsentVault = (error: unknown): boolean => (error as { code?: unknown }).code === 'vault_not_found'
+
+/** Whether the vault was made now. A person is asked before they type the value. */
+async function provideVault(cli: Cli, strongroom: Strongroom, name: string, mayCreate: boolean): Promise<boolean> {
+  try {
+    await strongroom.vaults.get(name, { signal: cli.signal })
+    return false
+  } catch (error) {
+    if (!isAbsentVault(error)) throw error
+    const isWanted =
+      mayCreate || (cli.isInteractive && (await cli.ask.yes(`Vault "${name}" does not exist. Create it?`)))
+    if (!isWanted)
+      throw new CliError('vault_not_found', `there is no vault "${name}"`, {
+        fix: `give --create-vault, or: strongroom vault create ${name}`,
+        cause: error,
+      })
+  }
+  await strongroom.vaults.create({ name }, { signal: cli.signal })
+  return true
+}
+
+/** A new field is exported if its name can be a variable; one that is there stays as it is. */
+async function exportWish(cli: Cli, strongroom: Strongroom, place: FieldPlace): Promise<boolean | undefined> {
+  if (isVariableName(place.field)) return undefined
+  const item = await strongroom.items.get(place.vault, place.item, { signal: cli.signal }).catch(() => undefined)
+  return item?.fields.some(({ label }) => label === place.field) ? undefined : false
+}
+
+export const set = command({
+  summary: 'write one value: typed, piped in, from a file, or generated',
+  about:
+    'The value is encrypted on this machine. A process gets a field under the name of the field, so name it as the variable: prod/stripe/STRIPE_SECRET_KEY. A field whose name can be no variable is not exported unless --env is given. Of what is piped in, the one line end that echo adds is dropped; a file is taken as it is.',
+  args: { ref: arg.one('vault/item/FIELD', { completes: 'ref' }) },
+  flags: {
+    file: flag.text('take the value from a file', 'FILE', { completes: 'file' }),
+    generate: flag.count('make a random value of this length; it is not shown', 'LENGTH'),
+    env: flag.on('export it to processes'),
+    'no-env': flag.on('keep it out of the environment of processes'),
+    'if-version': flag.count('write only if the field has this version; 0 if it must be new'),
+    'create-vault': flag.on('make the vault if it is not there'),
+  },
+  examples: [
+    { run: 'strongroom set prod/stripe/STRIPE_SECRET_KEY', does: 'asks for the value, which is not shown' },
+    { run: 'strongroom set prod/app/SESSION_SECRET --generate 48', does: 'nobody ever sees it' },
+    { run: 'strongroom set prod/tls/KEY --file key.pem --no-env', does: 'a file, not exported to processes' },
+  ],
+  next: 'strongroom agent create',
+  output: async () => (await import('../schemas/secrets.ts')).setShape,
+  run: async (cli, { args, flags }) => {
+    if (flags.env && flags['no-env']) throw new CliError('usage', 'give --env or --no-env, not both')
+    const place = fieldPlace(args.ref)
+    const strongroom = await cli.strongroom()
+    const vaultCreated = await explainingKeys(cli, place.vault, () =>
+      provideVault(cli, strongroom, place.vault, flags['create-vault']),
+    )
+    const value = await valueFrom(cli, flags)
+    const env = flags.env ? true : flags['no-env'] ? false : await exportWish(cli, strongroom, place)
+    const ifVersion = flags['if-version']
+    const { version, created } = await explainingKeys(cli, place.vault, () =>
+      strongroom.secrets.set(referenceOf(place), value, {
+        signal: cli.signal,
+        ...(env !== undefined && { env }),
+        ...(ifVersion !== undefined && { ifVersion }),
+      }),
+    )
+    const ref = referenceOf(place)
+    const isSeen = env ?? isVariableName(place.field)
+    return {
+      data: { ref, version, created, vaultCreated, generated: flags.generate !== undefined },
+      text: [
+        ...(vaultCreated ? [`${cli.style.good('✓')} vault ${place.vault}   new, you are its administrator`] : []),
+        `${cli.style.good('✓')} ${ref}   version ${version}`,
+        '  encrypted here; the server keeps what it cannot read',
+        isSeen ? `  processes see it as ${place.field}` : '  not exported to processes',
+      ].join('\n'),
+      next: 'strongroom agent create',
+    }
+  },
+})

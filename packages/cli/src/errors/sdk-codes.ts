@@ -1,0 +1,59 @@
+import { type CodeEntry, EXIT } from './codes.ts'
+
+// What the SDK refuses with by itself, under codes that neither the API nor the protocol has; the exit code goes by the code here,
+// because the kind of such an error says less.
+
+export const SDK_CODES: Readonly<Record<string, CodeEntry>> = {
+  aborted: { exitCode: EXIT.interrupted, about: 'The call was ended before it was done.' },
+  ambiguous_reference: { exitCode: EXIT.notFound, about: 'Several things have this name. Use an id.' },
+  api_key_in_browser: { exitCode: EXIT.invalid, about: 'An API key in a page belongs to whoever opens the page.' },
+  bundle_invalid: {
+    exitCode: EXIT.signIn,
+    about:
+      'The bundle cannot be used. Copy it whole, from srb1. on and without spaces or quotes, or ask for a new one.',
+  },
+  client_error: { exitCode: EXIT.unexpected, about: 'Something failed in the client itself.' },
+  config_conflict: {
+    exitCode: EXIT.invalid,
+    about: 'Two settings contradict each other, such as a bundle and an API key.',
+  },
+  config_invalid: { exitCode: EXIT.invalid, about: 'A setting cannot be understood. The message names it.' },
+  config_missing: { exitCode: EXIT.signIn, about: 'Something the client needs was not given. The message names it.' },
+  connection_failed: { exitCode: EXIT.unavailable, about: 'No answer came from the server, or not one of ours.' },
+  file_failed: { exitCode: EXIT.invalid, about: 'A file could not be read or written.' },
+  not_cached: {
+    exitCode: EXIT.unavailable,
+    about: 'The server cannot be reached, and what was asked for was never read here before.',
+  },
+  outcome_unknown: {
+    exitCode: EXIT.unavailable,
+    about: 'The connection broke while the server worked. It may have been done: look before you repeat it.',
+  },
+  principal_changed: {
+    exitCode: EXIT.unverified,
+    about:
+      'The server says that you are somebody else than your keys say. Check the address of the server and the API key.',
+  },
+  redirect_refused: {
+    exitCode: EXIT.unavailable,
+    about: 'The server answered with a redirect, and credentials are not carried to another address.',
+  },
+  reference_invalid: { exitCode: EXIT.invalid, about: 'This is no reference to a secret. Write vault/item/FIELD.' },
+  secret_already_shown: {
+    exitCode: EXIT.invalid,
+    about: 'A secret is shown once, and this call was answered before. Make a new one.',
+  },
+  secret_disposed: { exitCode: EXIT.unexpected, about: 'A value was used after it was wiped from memory.' },
+  secret_not_text: {
+    exitCode: EXIT.invalid,
+    about: 'The value is not text. Read it into a file: strongroom read REF --out FILE.',
+  },
+  unexpected_answer: {
+    exitCode: EXIT.unavailable,
+    about: 'What answered is not a Strongroom server, or one of another version.',
+  },
+  value_too_large: {
+    exitCode: EXIT.invalid,
+    about: 'A value is larger than 64 KiB. Store it as a file: strongroom file put.',
+  },
+}

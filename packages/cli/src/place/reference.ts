@@ -1,0 +1,51 @@
+import { CliError } from '../errors/cli-error.ts'
+
+// `vault/item/field` wherever a reference is taken, with or without `sr://` before it; a slash in a name is written %2F.
+
+export interface ItemPlace {
+  readonly vault: string
+  readonly item: string
+}
+
+export interface FieldPlace extends ItemPlace {
+  readonly field: string
+}
+
+const EXAMPLE = 'write it like prod/stripe/STRIPE_SECRET_KEY'
+
+function partsOf(text: string): readonly string[] {
+  const given = text.replace(/^sr:\/\//, '')
+  try {
+    const parts = given.split('/').map(decodeURIComponent)
+    if (!/[?#\s]/.test(given) && parts.every((part) => part !== '')) return parts
+  } catch {
+    // Said below, once for both.
+  }
+  throw new CliError('usage', 'this is not a reference to a secret', { fix: EXAMPLE })
+}
+
+/** One field. What was given is not repeated: it may be a secret that was put here by mistake. */
+export function fieldPlace(text: string): FieldPlace {
+  const [vault, item, field, ...more] = partsOf(text)
+  if (vault !== undefined && item !== undefined && field !== undefined && more.length === 0)
+    return { vault, item, field }
+  throw new CliError('usage', 'a secret is named by vault/item/field', { fix: EXAMPLE })
+}
+
+/** A field, or the whole item it would be in. */
+export function fieldOrItem(text: string): FieldPlace | ItemPlace {
+  const [vault, item, ...more] = partsOf(text)
+  if (vault !== undefined && item !== undefined && more.length === 0) return { vault, item }
+  return fieldPlace(text)
+}
+
+export const isField = (place: FieldPlace | ItemPlace): place is FieldPlace => 'field' in place
+
+const partOf = (name: string): string => name.replace(/[%/?#\s]/g, encodeURIComponent)
+
+/** As it is shown and as it can be pasted. */
+export const referenceOf = ({ vault, item, field }: FieldPlace): string =>
+  `sr://${partOf(vault)}/${partOf(item)}/${partOf(field)}`
+
+/** Whether a process could get it under this name. */
+export const isVariableName = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)

@@ -1,0 +1,53 @@
+import type { EnvBundle, EnvOptions, Strongroom } from '@strongroom/sdk'
+import type { Cli } from '../cli.ts'
+import { CliError } from '../errors/cli-error.ts'
+import { asksNothing, type Part } from './read-sources.ts'
+
+// When the cache may answer. Whatever it answers with is verified again; it can be old, never wrong.
+
+export const FRESH = ['auto', 'always', 'never'] as const
+export type Fresh = (typeof FRESH)[number]
+
+export interface FreshnessFlags {
+  readonly fresh: Fresh | undefined
+  readonly 'max-age': number | undefined
+}
+
+export interface Freshness {
+  readonly fresh: Fresh
+  readonly isOffline: boolean
+  readonly maxAge?: number | string
+}
+
+export function freshnessOf({ io, globals }: Cli, flags: FreshnessFlags): Freshness {
+  const { STRONGROOM_FRESH: said, STRONGROOM_OFFLINE: off, STRONGROOM_MAX_AGE: age } = io.env
+  const fresh = flags.fresh ?? FRESH.find((one) => one === said) ?? 'auto'
+  const isOffline = globals.offline || (off !== undefined && off !== '' && off !== '0')
+  const maxAge = flags['max-age'] ?? (age || undefined)
+  if (isOffline && flags.fresh === 'always')
+    throw new CliError('usage', '--offline and --fresh always exclude each other')
+  return { fresh, isOffline, ...(maxAge !== undefined && { maxAge }) }
+}
+
+const isPassedOver = (error: unknown): boolean => {
+  const { code } = error as { code?: string }
+  return code === 'not_cached' || code === 'stale_view' || code === 'vault_rollback'
+}
+
+/** Reads one part: from the server, from the cache, or from whichever the caller prefers. */
+export async function readPart(
+  cli: Cli,
+  { secrets }: Strongroom,
+  part: Part,
+  { fresh, isOffline, maxAge }: Freshness,
+): Promise<EnvBundle | undefined> {
+  if (asksNothing(part)) return undefined
+  const options: EnvOptions = { ...part.options, signal: cli.signal, ...(maxAge !== undefined && { maxAge }) }
+  if (isOffline) return secrets.env(part.source, { ...options, offline: true })
+  if (fresh === 'always') return secrets.env(part.source, { ...options, offline: false })
+  if (fresh === 'auto') return secrets.env(part.source, options)
+  return secrets.env(part.source, { ...options, offline: true }).catch((error: unknown) => {
+    if (isPassedOver(error)) return secrets.env(part.source, options)
+    throw error
+  })
+}

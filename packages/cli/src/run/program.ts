@@ -1,0 +1,39 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import { delimiter, resolve } from 'node:path'
+import { CliError } from '../errors/cli-error.ts'
+
+// Whether a command can be started, before it is: as a shell says it, 127 for one that is not there and 126 for one that is not a
+// program.
+
+type Found = 'program' | 'other' | undefined
+
+function look(path: string): Found {
+  try {
+    if (statSync(path).isDirectory()) return 'other'
+    accessSync(path, constants.X_OK)
+    return 'program'
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code === 'EACCES' || code === 'EPERM' ? 'other' : undefined
+  }
+}
+
+export const notFound = (command: string): CliError =>
+  new CliError('command_not_found', `there is no command ${command}`, { fix: 'check its name and PATH' })
+
+export const notExecutable = (command: string): CliError =>
+  new CliError('command_not_executable', `${command} cannot be executed`, {
+    fix: `chmod +x ${command}, if it is a program`,
+  })
+
+/** Refuses what cannot be started. Windows finds programs in other ways, and is left to it. */
+export function ensureProgram(command: string, path: string | undefined, cwd: string): void {
+  if (process.platform === 'win32') return
+  if (command === '') throw notFound("''")
+  const places = command.includes('/') ? [resolve(cwd, command)] : (path ?? '/usr/bin:/bin').split(delimiter)
+  const found = places.map((folder) => look(command.includes('/') ? folder : resolve(cwd, folder || '.', command)))
+  if (found.includes('program')) return
+  // A folder of the same name on the PATH is passed over by shells, too.
+  if (found.includes('other') && command.includes('/')) throw notExecutable(command)
+  throw found.includes('other') ? notExecutable(command) : notFound(command)
+}

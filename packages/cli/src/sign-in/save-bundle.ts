@@ -1,0 +1,54 @@
+import { parseTrustAnchor } from '@strongroom/protocol'
+import { parseBundle } from '@strongroom/sdk'
+import type { Cli } from '../cli.ts'
+import { CliError } from '../errors/cli-error.ts'
+import type { Result } from '../model/command.ts'
+import { ensureProfileName, readConfigFile } from '../place/config-file.ts'
+import { hasMaster } from '../place/sealed-files.ts'
+import { keepProfile } from '../place/sign-in.ts'
+import type { LoginFlags } from './login-flags.ts'
+import { readyKeyStore } from './machine-keys.ts'
+import { choosePassphrase } from './passphrase.ts'
+import { secretFromFile } from './secret-input.ts'
+
+// The bundle of an agent as a profile of this machine.
+
+async function ensureFree({ paths }: Cli, name: string, agentId: string): Promise<void> {
+  const { profiles } = await readConfigFile(paths.config)
+  const there = Object.hasOwn(profiles, name) ? profiles[name] : undefined
+  if (there === undefined || (there.kind === 'agent' && there.agent === agentId)) return
+  throw new CliError('usage', `profile ${name} is somebody else`, { fix: 'give another name with --profile NAME' })
+}
+
+/** Sealed files need a passphrase, also where nobody has signed in before. */
+async function openStore(cli: Cli, file: string | undefined): Promise<void> {
+  const store = await cli.keyStore()
+  if (store.kind === 'keychain' || (await hasMaster(cli.paths.keys))) return
+  cli.say('there is no system keychain here: keys are kept in files that a passphrase seals')
+  await readyKeyStore(cli, await choosePassphrase(cli, { file, own: [] }))
+}
+
+export async function saveBundle(cli: Cli, wanted: string | undefined, flags: LoginFlags): Promise<Result> {
+  const text = (await secretFromFile(cli, flags.bundle ?? '-', '--bundle')).trim()
+  const { server, org, agentId, trustAnchor } = parseBundle(text)
+  const name = ensureProfileName(wanted ?? agentId)
+  await ensureFree(cli, name, agentId)
+  await openStore(cli, flags['passphrase-file'])
+  const store = await cli.keyStore()
+  await store.put(name, text)
+  await keepProfile(cli, name, {
+    kind: 'agent',
+    server,
+    org,
+    trust_anchor: trustAnchor,
+    bundle: 'keys',
+    agent: agentId,
+  })
+  const keyStore = { kind: store.kind, where: store.where(name) }
+  const { genesis } = parseTrustAnchor(trustAnchor)
+  return {
+    data: { profile: name, kind: 'agent', server, org, id: `agent:${agentId}`, fingerprint: genesis, keyStore },
+    text: `${cli.style.good('✓')} Profile saved   "${name}", agent:${agentId}, key in ${keyStore.where}`,
+    next: `strongroom agent test ${name}`,
+  }
+}

@@ -1,0 +1,100 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type Scene, SECRETS, startScene } from './run/scene.ts'
+import { jsonOf } from './shapes.ts'
+
+// Catches: words among the data, a value shown to a coding agent, a format that its reader reads otherwise, a file that others can
+// read or that was there before, half a file.
+
+let scene: Scene
+beforeAll(async () => {
+  scene = await startScene()
+})
+afterAll(() => scene.close())
+
+const call = (args: readonly string[], options = {}) => scene.person.call(args, options)
+const VAULT = ['--vault', 'prod']
+
+it('prints values in the format that is asked for, and nothing else', async () => {
+  const shell = await call(['env', ...VAULT, '--only', 'DATABASE_URL', '--format', 'shell'])
+  expect(shell).toMatchObject({ code: 0, stdout: `export DATABASE_URL='${SECRETS.DATABASE_URL}'\n`, stderr: '' })
+  expect(JSON.parse((await call(['env', ...VAULT, '--format', 'json'])).stdout)).toEqual(SECRETS)
+  const dotenv = await call(['env', ...VAULT, '--only', 'STRIPE_SECRET_KEY', '--prefix', 'APP_'])
+  expect(dotenv.stdout).toBe(`APP_STRIPE_SECRET_KEY=${SECRETS.STRIPE_SECRET_KEY}\n`)
+})
+
+it('prints names alone with --names, and both for programs', async () => {
+  const names = await call(['env', ...VAULT, '--names'])
+  expect(names.stdout.trim().split('\n').sort()).toEqual(Object.keys(SECRETS).sort())
+  const data = await jsonOf<{ values: object; variables: readonly { name: string }[] }>(scene.person, ['env', ...VAULT])
+  expect(data.values).toEqual(SECRETS)
+  const only = await jsonOf<object>(scene.person, ['env', ...VAULT, '--names'])
+  expect(only).not.toHaveProperty('values')
+})
+
+it('prints no value to a coding agent, but names', async () => {
+  const agent = { env: { CLAUDECODE: '1' } }
+  const refused = await call(['env', ...VAULT], agent)
+  expect(refused).toMatchObject({ code: 4, stdout: '' })
+  expect(refused.error()).toMatchObject({ code: 'plaintext_refused_for_agent', exitCode: 4 })
+  expect((await call(['env', ...VAULT, '--names'], agent)).code).toBe(0)
+  const template = scene.person.file('agent.tpl', 'sr://prod/app/DATABASE_URL')
+  const injected = await call(['inject', '-i', template, '-o', join(scene.person.home, 'agent.out')], agent)
+  expect(injected).toMatchObject({ code: 4, stdout: '' })
+  expect(existsSync(join(scene.person.home, 'agent.out'))).toBe(false)
+})
+
+it('refuses what a format cannot hold, without the value in the refusal', async () => {
+  await scene.alice.secrets.set('sr://prod/app/PEM', 'line one\nline two\n')
+  const refused = await call(['env', ...VAULT, '--format', 'docker', '--json'])
+  expect(refused).toMatchObject({ code: 6, stdout: '' })
+  expect(refused.error()).toMatchObject({ code: 'value_not_expressible', message: expect.stringContaining('PEM') })
+  expect(refused.stderr).not.toContain('line one')
+  expect((await call(['env', ...VAULT, '--format', 'docker', '--except', 'PEM'])).code).toBe(0)
+  await scene.alice.secrets.remove('sr://prod/app/PEM')
+})
+
+it('fills a template into a file that only its owner can read', async () => {
+  const { home } = scene.person
+  const template = scene.person.file(
+    'app.json.tpl',
+    '{"url": "sr://prod/app/DATABASE_URL", "key": {{ sr://prod/app/STRIPE_SECRET_KEY }}}',
+  )
+  const out = join(home, 'app.json')
+  const data = await jsonOf<{ filled: number }>(scene.person, ['inject', '-i', template, '-o', out])
+  expect(data).toMatchObject({ path: out, filled: 2 })
+  expect(JSON.parse(readFileSync(out, 'utf8'))).toEqual({ url: SECRETS.DATABASE_URL, key: SECRETS.STRIPE_SECRET_KEY })
+  expect(statSync(out).mode & 0o777).toBe(0o600)
+  const again = await call(['inject', '-i', template, '-o', out, '--json'])
+  expect(again.error()).toMatchObject({ code: 'file_unwritable', hint: expect.stringContaining('--force') })
+  expect((await call(['inject', '-i', template, '-o', out, '--force', '--mode', '0640'])).stdout).toBe('')
+  expect(statSync(out).mode & 0o777).toBe(0o640)
+})
+
+it('fills from standard input to standard output, and variables of strongroom.toml by name', async () => {
+  const piped = await call(['inject', '--type', 'shell'], { input: 'URL={{ sr://prod/app/DATABASE_URL }}\n' })
+  expect(piped).toMatchObject({ code: 0, stdout: `URL='${SECRETS.DATABASE_URL}'\n`, stderr: '' })
+  writeFileSync(
+    join(scene.person.home, 'strongroom.toml'),
+    '[env]\nDB = "sr://prod/app/DATABASE_URL"\nLEVEL = "info"\n',
+  )
+  const named = await call(['inject', '--type', 'yaml'], {
+    input: 'db: {{ DB }}\nlevel: {{ LEVEL }}\nother: {{ .Values.x }}\n',
+  })
+  expect(named.stdout).toBe(`db: ${JSON.stringify(SECRETS.DATABASE_URL)}\nlevel: "info"\nother: {{ .Values.x }}\n`)
+  expect((await call(['env', '--format', 'json'])).stdout).toBe(
+    `${JSON.stringify({ DB: SECRETS.DATABASE_URL, LEVEL: 'info' }, null, 2)}\n`,
+  )
+})
+
+it('writes nothing where a reference leads nowhere or cannot stand where it stands', async () => {
+  const out = join(scene.person.home, 'never')
+  const absent = scene.person.file('absent.tpl', 'a: sr://prod/app/NOT_THERE\n')
+  const refused = await call(['inject', '-i', absent, '-o', out, '--json'])
+  expect(refused).toMatchObject({ code: 5, stdout: '' })
+  const unsafe = scene.person.file('unsafe.yaml.tpl', 'a: x{{ sr://prod/app/DATABASE_URL }}y\n')
+  const wrong = await call(['inject', '-i', unsafe, '-o', out, '--type', 'yaml', '--json'])
+  expect(wrong.error()).toMatchObject({ code: 'template_invalid', exitCode: 6 })
+  expect(existsSync(out)).toBe(false)
+})

@@ -1,0 +1,157 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { strToU8, zipSync } from 'fflate'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { jsonOf } from './shapes.ts'
+import { type Machine, startWorld, type World } from './world.ts'
+
+// Catches: a dry run that writes, a second run that doubles items, a value in what is printed, an archive that opens with another
+// passphrase or can be read, a value in git history that is not found, a found value that is shown.
+
+const CANARY = 'canary-9f31b7c2d4'
+
+let world: World
+let machine: Machine
+beforeAll(async () => {
+  world = await startWorld()
+  machine = await world.founderMachine()
+})
+afterAll(() => world.close())
+
+interface Imported {
+  readonly imported: number
+  readonly plan: { readonly vault: string; readonly items: string[]; readonly skipped: string[] }[]
+  readonly leftOut: { readonly name: string; readonly reason: string }[]
+}
+
+const labelsOf = async (ref: string): Promise<string> => {
+  const { fields } = await jsonOf<{ fields: { label: string }[] }>(machine, ['item', 'show', ref])
+  return fields
+    .map(({ label }) => label)
+    .sort()
+    .join(' ')
+}
+
+it('imports dotenv into a vault, shows first what it would do, and brings nothing twice', async () => {
+  const file = machine.file('.env', `STRIPE_KEY=${CANARY}\nEMPTY=\nURL="https://x.test/a b"\n`)
+  const dry = await jsonOf<Imported>(machine, ['import', 'dotenv', file, '--vault', 'prod', '--dry-run'])
+  expect(dry).toMatchObject({ imported: 0, plan: [{ vault: 'prod', items: ['env'] }], leftOut: [{ name: 'EMPTY' }] })
+  expect(await jsonOf<unknown[]>(machine, ['vault', 'list'])).toEqual([])
+  const refused = await machine.call(['import', 'dotenv', file, '--vault', 'prod', '--json'])
+  expect(refused.error().code).toBe('confirmation_required')
+  const shown = await machine.call(['import', 'dotenv', file, '--vault', 'prod', '--yes'])
+  expect(shown.code).toBe(0)
+  expect(shown.stdout + shown.stderr).not.toContain(CANARY)
+  expect(await labelsOf('prod/env')).toBe('STRIPE_KEY URL')
+  const again = await jsonOf<Imported>(machine, ['import', 'dotenv', file, '--vault', 'prod', '--yes'])
+  expect(again).toMatchObject({ imported: 0, plan: [{ skipped: ['env'] }] })
+})
+
+it('imports 1Password vault by vault, and names what it left out', async () => {
+  const item = (title: string, details: object, state = 'active') => ({ state, overview: { title }, details })
+  const data = {
+    accounts: [
+      {
+        vaults: [
+          {
+            attrs: { name: 'Team' },
+            items: [
+              item('Stripe', {
+                loginFields: [
+                  { designation: 'username', value: 'ada' },
+                  { designation: 'password', value: CANARY },
+                ],
+                sections: [
+                  {
+                    fields: [
+                      { title: 'pin', value: { concealed: '1234' } },
+                      { title: 'pin', value: { string: '5' } },
+                    ],
+                  },
+                ],
+              }),
+              item('Stripe', { password: 'second' }),
+              item('Old', { password: 'x' }, 'archived'),
+              item('Empty', {}),
+            ],
+          },
+        ],
+      },
+    ],
+  }
+  const path = join(machine.home, 'export.1pux')
+  writeFileSync(path, zipSync({ 'export.data': strToU8(JSON.stringify(data)) }))
+  const done = await jsonOf<Imported>(machine, ['import', '1password', path, '--map', 'Team=team', '--yes'])
+  expect(done.plan).toMatchObject([{ vault: 'team', items: ['Stripe', 'Stripe 2'] }])
+  expect(done.leftOut.map(({ name }) => name)).toEqual(['Old', 'Empty'])
+  expect(await labelsOf('team/Stripe')).toBe('password pin pin 2 username')
+  const wrong = machine.file('no.1pux', 'not a zip')
+  expect((await machine.call(['import', '1password', wrong, '--json'])).error().code).toBe('import_unreadable')
+})
+
+it('imports Bitwarden by folder, and refuses an encrypted export', async () => {
+  const file = machine.file(
+    'bitwarden.json',
+    JSON.stringify({
+      folders: [{ id: 'f', name: 'Infra' }],
+      items: [
+        {
+          name: 'DB',
+          folderId: 'f',
+          login: { username: 'root', password: CANARY, uris: [{ uri: 'https://db.test' }] },
+        },
+        { name: 'Note', notes: 'hello' },
+      ],
+    }),
+  )
+  const done = await jsonOf<Imported>(machine, ['import', 'bitwarden', file, '--yes'])
+  expect(done.plan.map(({ vault, items }) => `${vault}/${items}`)).toEqual(['Infra/DB', 'Bitwarden/Note'])
+  const sealed = machine.file('sealed.json', JSON.stringify({ encrypted: true, items: [] }))
+  expect((await machine.call(['import', 'bitwarden', sealed, '--json'])).error().code).toBe('import_unreadable')
+})
+
+it('exports an archive that only its passphrase opens, never over a file, and brings it back', async () => {
+  const out = join(machine.home, 'backup.srx')
+  const env = { STRONGROOM_PASSPHRASE_FILE: machine.file('archive-pass', 'a long enough passphrase\n') }
+  const done = await jsonOf<{ items: number }>(machine, ['export', '--out', out], env)
+  expect(done.items).toBeGreaterThan(3)
+  expect(statSync(out).mode & 0o777).toBe(0o600)
+  expect(readFileSync(out).includes(CANARY)).toBe(false)
+  expect((await machine.call(['export', '--out', out, '--json'], { env })).error().code).toBe('file_unwritable')
+  const other = { STRONGROOM_PASSPHRASE_FILE: machine.file('other-pass', 'another long passphrase\n') }
+  const wrong = await machine.call(['import', 'archive', out, '--dry-run', '--json'], { env: other })
+  expect(wrong.error().code).toBe('wrong_passphrase')
+  const back = await jsonOf<Imported>(machine, ['import', 'archive', out, '--map', 'prod=copy', '--yes'], env)
+  expect(back.plan.find(({ vault }) => vault === 'copy')).toMatchObject({ items: ['env'] })
+  const short = { STRONGROOM_PASSPHRASE_FILE: machine.file('short-pass', 'short\n') }
+  const refused = await machine.call(['export', '--out', `${out}2`, '--json'], { env: short })
+  expect(refused.error().code).toBe('weak_passphrase')
+  expect(existsSync(`${out}2`)).toBe(false)
+  expect((await machine.call(['export', '--plaintext', '--json'])).stdout).toBe('')
+})
+
+it('finds own values in files and git history in any form, says which and where, and never shows them', async () => {
+  const folder = join(machine.home, 'repo')
+  mkdirSync(folder)
+  const git = (...args: string[]) =>
+    execFileSync('git', ['-C', folder, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args])
+  git('init', '-q')
+  writeFileSync(join(folder, 'old.txt'), `first\nkey: ${Buffer.from(CANARY).toString('base64')}\n`)
+  git('add', '.')
+  git('commit', '-qm', 'one')
+  writeFileSync(join(folder, 'old.txt'), 'clean\n')
+  git('commit', '-qam', 'two')
+  const clean = await machine.call(['scan', folder])
+  expect(clean).toMatchObject({ code: 0 })
+  const found = await machine.call(['scan', folder, '--history', '--vault', 'prod', '--json'])
+  expect(found.code).toBe(6)
+  expect(found.json().data).toMatchObject({ found: [{ path: 'old.txt', line: 2, ref: 'sr://prod/env/STRIPE_KEY' }] })
+  expect(found.stdout).not.toContain(CANARY)
+  writeFileSync(join(folder, 'new.txt'), CANARY)
+  git('add', '.')
+  expect((await machine.call(['scan', folder, '--staged'])).code).toBe(6)
+  const hook = await jsonOf<{ hook: string }>(machine, ['scan', folder, '--install-hook'])
+  expect(statSync(hook.hook).mode & 0o111).not.toBe(0)
+  expect((await machine.call(['scan', machine.home, '--staged', '--json'])).error().code).toBe('not_a_repository')
+})
