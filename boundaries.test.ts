@@ -100,16 +100,19 @@ it('imports only packages below: protocol, contract, then server and sdk, then c
 const doorsOf = (name: string): string[] =>
   Object.keys(manifestOf(name).exports ?? {}).map((door) => `@strongroom/${name}${door.slice(1)}`)
 
-it('reaches another package only through its doors; tests of clients may also start the server as its own tests do', () => {
+/** What tests and benchmarks may share: how others start a server, and what set-up knows of the machine. */
+const SHARED = /^(?:packages\/[a-z]+\/(?:test|bench)|scripts)\//
+
+it('reaches another package only through its doors; tests may also start things as the tests of other packages do', () => {
   const wrong = ofPackages.flatMap((source) => {
     const home = `packages/${source.package}/`
-    const isTest = source.path.startsWith(`${home}test/`)
+    const isTest = /^(?:test|bench)\//.test(source.path.slice(home.length))
     const isOutside = (specifier: string) => {
       const [, name = ''] = specifier.split('/')
       if (!specifier.startsWith('.'))
         return /^@strongroom\/[^/]+\//.test(specifier) && !doorsOf(name).includes(specifier)
       const target = normalize(join(dirname(source.path), specifier))
-      return !target.startsWith(home) && !(isTest && /^(packages\/server\/test|scripts)\//.test(target))
+      return !target.startsWith(home) && !(isTest && SHARED.test(target))
     }
     return importsOf(source)
       .filter(isOutside)
