@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process'
 import {
   chmodSync,
   existsSync,
@@ -14,18 +13,15 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { Value } from 'typebox/value'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
-import { upEventShape } from '../src/schemas/up.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
+import { freePort, isAlive, startUp } from './up-process.ts'
 import { type Machine, makeMachine } from './world.ts'
 
 // The path of a newcomer, with nothing prepared: an empty folder, a new data directory, the embedded PostgreSQL. Once without a
 // question, as a script does it, and once at a real terminal. Catches: a question in the scripted path, a server that outlives
 // the command or takes its data with it, a token or value on a screen, a reset of what is not ours.
 
-const BIN = fileURLToPath(new URL('../bin/strongroom.mjs', import.meta.url))
 const MOST_SECONDS = 120
 
 let folder: string
@@ -38,80 +34,12 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
-
-interface Up {
-  readonly events: Record<string, unknown>[]
-  readonly pid: number
-  stderr(): string
-  /** The next event. */
-  next(): Promise<Record<string, unknown>>
-  kill(signal: NodeJS.Signals): void
-  readonly ended: Promise<number | null>
-}
-
-/** `strongroom up --json` as a process; its events one after the other. */
-function startUp(machine: Machine, args: readonly string[]): Up {
-  const child = spawn(process.execPath, [BIN, 'up', '--json', ...args], { env: machine.env, cwd: machine.home })
-  onTestFinished(() => {
-    child.kill('SIGTERM')
-  })
-  const events: Record<string, unknown>[] = []
-  const waiting: ((event: Record<string, unknown>) => void)[] = []
-  let [rest, stderr, taken] = ['', '', 0]
-  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-    const lines = (rest + chunk).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) {
-      const event = JSON.parse(line) as Record<string, unknown>
-      expect([...Value.Errors(upEventShape, event)], line).toEqual([])
-      events.push(event)
-      waiting.shift()?.(event)
-    }
-  })
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    stderr += chunk
-  })
-  const ended = new Promise<number | null>((resolve) => child.once('close', resolve))
-  return {
-    events,
-    pid: child.pid ?? 0,
-    stderr: () => stderr,
-    next: () => {
-      const event = events[taken]
-      taken += 1
-      if (event) return Promise.resolve(event)
-      const over = ended.then((code) => {
-        throw new Error(`up ended with ${code}: ${stderr}`)
-      })
-      return Promise.race([new Promise<Record<string, unknown>>((resolve) => waiting.push(resolve)), over])
-    },
-    kill: (signal) => child.kill(signal),
-    ended,
-  }
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
-}
-
 it('goes from an empty folder to a process with a verified secret without a question', async () => {
   const port = await freePort()
   const data = join(machine.home, 'data')
   const passphrase = machine.file('passphrase', 'purple otter canal lantern\n')
   const started = Date.now()
-  const up = startUp(machine, ['--data', data, '--port', String(port)])
+  const up = startUp(machine, ['--data', data, '--port', String(port), '--verbose'])
   const ready = await up.next()
   expect(ready).toMatchObject({ type: 'ready', url: `http://127.0.0.1:${port}`, organisation: false, data })
   const step = async (args: readonly string[], input = ''): Promise<string> => {
@@ -140,6 +68,7 @@ it('goes from an empty folder to a process with a verified secret without a ques
   expect(await up.ended).toBe(0)
   expect(up.events.at(-1)).toMatchObject({ type: 'stopped' })
   expect(isAlive(ready.pid as number)).toBe(false)
+  expect(up.stderr()).toContain('server: ready at')
   expect(up.stderr()).not.toContain('srs_')
 })
 
@@ -219,6 +148,12 @@ it('refuses a port that another program has, and a reset of what is no data of a
   writeFileSync(join(photos, 'root.key'), 'k')
   const asked = await machine.call(['up', '--port', free, '--data', photos, '--reset', '--json'])
   expect(asked.error()).toMatchObject({ code: 'confirmation_required', exitCode: 2 })
+  // At a terminal the name of the directory is typed; anything else deletes nothing.
+  const place = { env: machine.env, cwd: machine.home }
+  const typed = openTerminal(['up', '--port', free, '--data', photos, '--reset'], place)
+  await typed.answers('Type photos to go on', 'photo')
+  expect(await typed.ended).toMatchObject({ code: 130 })
+  expect(typed.screen()).toContain('nothing was deleted')
   expect(existsSync(join(photos, 'root.key'))).toBe(true)
 })
 
@@ -316,5 +251,6 @@ it('is the same path for a person at a terminal, word by word, and shows no secr
 
   up.interrupts()
   await up.sees('stopped; the data is kept')
+  expect(up.screen()).not.toContain('srs_')
   expect(await up.ended).toMatchObject({ code: 0 })
 })

@@ -1,13 +1,12 @@
 import { execFile, spawn } from 'node:child_process'
 import { accessSync, chmodSync, constants, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type Registry, startRegistry } from './registry.ts'
+import { freePort } from './up-process.ts'
 
 // What is published, installed by npm into an empty folder and used through npx, on every Node there is. Catches: a file that is
 // not packed, a dependency that is not named, a server that npm leaves out on an older Node, a Node of other bytes than the
@@ -100,14 +99,6 @@ function emptyProject({ path, version }: Node): Project {
         (error: { stdout: string; stderr: string; code: number }) => error,
       ),
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 interface Up {

@@ -11,6 +11,8 @@ export interface Profile {
   readonly trust_anchor: string
   /** Of a person. */
   readonly email?: string
+  /** Of a person: their id, so that nobody has to be asked whose keys these are. */
+  readonly user?: string
   /** Parameters of passphrase stretching that were seen last; weaker ones are refused. */
   readonly kdf?: string
   readonly device_id?: string

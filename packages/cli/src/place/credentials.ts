@@ -91,6 +91,7 @@ async function personOptions(place: CredentialPlace, name: string, profile: Prof
     accessToken,
     privateKey,
     trustAnchor: profile.trust_anchor,
+    ...(profile.user !== undefined && { userId: profile.user }),
     ...(profile.device_id !== undefined && { deviceId: profile.device_id }),
   }
 }

@@ -7,6 +7,7 @@ import { passphraseFor } from './key-store.ts'
 // A person's session on this machine: what is kept of it, and how it is renewed when it has ended.
 
 interface SignedIn {
+  readonly userId: string
   readonly accessToken: string
   readonly expiresAt: string
   readonly kdf: string
@@ -21,10 +22,10 @@ export async function keepPerson(
   person: SignedIn,
   deviceSecret: string,
 ): Promise<PersonSecrets> {
-  const { accessToken, expiresAt, kdf } = person
+  const { accessToken, expiresAt, kdf, userId: user } = person
   const secrets: PersonSecrets = { deviceSecret, accessToken, expiresAt, privateKey: person.exportPem().reveal() }
   await (await cli.keyStore()).put(name, JSON.stringify(secrets))
-  await keepProfile(cli, name, { ...profile, kdf })
+  await keepProfile(cli, name, { ...profile, kdf, user })
   return secrets
 }
 

@@ -2,6 +2,7 @@ import type { Accepted } from '@strongroom/sdk'
 import { type Cli, serverOf } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import type { Result } from '../model/command.ts'
+import { safeText } from '../output/safe-text.ts'
 import { ensureProfileName } from '../place/config-file.ts'
 import type { PersonSecrets } from '../place/credentials.ts'
 import { withProgress } from '../prompt/progress.ts'
@@ -65,7 +66,7 @@ export async function join(cli: Cli, flags: JoinFlags): Promise<Result> {
   const url = serverOf(cli) === undefined && server !== undefined ? server : (await whichServer(cli)).url
   const passphrase = await choosePassphrase(cli, { file: flags['passphrase-file'], own: [] })
   const { acceptInvite } = await import('@strongroom/sdk')
-  const { parseInviteLink, parseTrustAnchor } = await import('@strongroom/protocol')
+  const { parseInviteLink } = await import('@strongroom/protocol')
   const { org } = parseInviteLink(link)
   const name = ensureProfileName(await newProfileName(cli, org))
   const store = await readyKeyStore(cli, passphrase)
@@ -76,9 +77,23 @@ export async function join(cli: Cli, flags: JoinFlags): Promise<Result> {
     await kit.release()
     throw error
   })
-  const { orgId, userId, email, identity, trustAnchor, codes } = accepted
+  const { orgId, email, identity, trustAnchor, codes } = accepted
   await kit.write(kitOf({ server: url, orgId, email, kid: identity.kid, trustAnchor, codes }))
   await keep(cli, url, name, accepted)
+  return joined(cli, { accepted, url, name, kit: kit.path, keyStore: { kind: store.kind, where: store.where(name) } })
+}
+
+interface Joined {
+  readonly accepted: Accepted
+  readonly url: string
+  readonly name: string
+  readonly kit: string
+  readonly keyStore: { readonly kind: string; readonly where: string }
+}
+
+async function joined(cli: Cli, { accepted, url, name, kit, keyStore }: Joined): Promise<Result> {
+  const { parseTrustAnchor } = await import('@strongroom/protocol')
+  const { orgId, userId, email, identity, trustAnchor } = accepted
   const logKey = logKeyOf(trustAnchor)
   const tick = cli.style.good('✓')
   return {
@@ -91,15 +106,15 @@ export async function join(cli: Cli, flags: JoinFlags): Promise<Result> {
       keyId: identity.kid,
       fingerprint: parseTrustAnchor(trustAnchor).genesis,
       logKey,
-      recoveryKit: kit.path,
-      keyStore: { kind: store.kind, where: store.where(name) },
+      recoveryKit: kit,
+      keyStore,
     },
     text: [
-      `${tick} Joined          ${orgId}, as ${email}; an administrator confirms your key now`,
+      `${tick} Joined          ${orgId}, as ${safeText(email)}; an administrator confirms your key now`,
       `${tick} Your key        ${identity.kid}`,
-      `${tick} Recovery kit    ${shownKit(cli, kit.path)}   keep it offline, we have no copy`,
+      `${tick} Recovery kit    ${shownKit(cli, kit)}   keep it offline, we have no copy`,
       `${tick} Log key pinned  ${logKey}`,
-      `${tick} Profile         "${name}", key in ${store.where(name)}`,
+      `${tick} Profile         "${name}", key in ${keyStore.where}`,
     ].join('\n'),
     next: 'strongroom login   once you are confirmed',
   }

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { CallOptions } from '../world.ts'
-import { type Exit, type Scene, SECRETS, startProcess, startScene } from './scene.ts'
+import { type Exit, runProcess, type Scene, SECRETS, startProcess, startScene } from './scene.ts'
 
 // Catches: a source that is passed over, a variable too many, a dangerous name that is set, a credential that reaches the child, a
 // conflict that is decided in silence, a request for each secret, an old answer that is taken for a new one, a value on a disk.
@@ -49,6 +49,7 @@ it('gives the variables of a vault, of the only vault, of a project, and of the 
   await scene.alice.projects.create({ name: 'Store', slug: 'store', vaults: ['prod'] })
   await scene.alice.permissions.grant({ project: 'store' }, { principal: `agent:${await agentId()}`, role: 'READ' })
   expect(await environment(['--project', 'store'])).toMatchObject(SECRETS)
+  expect(await refusal(['--project', 'store', '--offline'])).toMatchObject({ code: 'not_cached' })
   expect(await environment([], { env: { STRONGROOM_VAULT: 'prod' } })).toMatchObject(SECRETS)
 })
 
@@ -61,6 +62,20 @@ it('asks once at each start, whatever the number of secrets and however they are
     const again = await scene.strongroom(['run', '--verbose', ...options.flags, '--', 'true'], options)
     expect(requests(again)).toEqual([expect.stringMatching(/^GET \S+\/environment-fields$/)])
   }
+})
+
+it('asks once for a person, too, and works offline for them', async () => {
+  const { env, home: cwd } = scene.person
+  const run = (flags: readonly string[]) =>
+    runProcess(process.execPath, [scene.program, 'run', '--vault', 'prod', ...flags, '--', 'true'], {
+      env,
+      cwd,
+      input: '',
+    })
+  expect((await run([])).code).toBe(0)
+  expect(requests(await run(['--verbose']))).toHaveLength(1)
+  const offline = await run(['--verbose', '--offline'])
+  expect([offline.code, requests(offline)]).toEqual([0, []])
 })
 
 it('takes strongroom.toml of the folder or of one above it, its environments, and dotenv files with references', async () => {

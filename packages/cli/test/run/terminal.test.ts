@@ -1,3 +1,4 @@
+import { spawn } from '@lydell/node-pty'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openTerminal, type Terminal } from '../terminal.ts'
 import { type Scene, SECRETS, startScene } from './scene.ts'
@@ -64,6 +65,27 @@ it('lets the command hear Ctrl-C, and dies of it if the command does', async () 
   await killed.sees('ready')
   killed.interrupts()
   expect(await killed.ended).toMatchObject({ signal: 2 })
+})
+
+it('tells the command of a new size of the terminal', async () => {
+  const { env, cwd, program } = place()
+  const script = `process.stdout.on('resize', () => { console.log('now', process.stdout.columns, process.stdout.rows); process.exit(4) })
+console.log('ready', process.stdout.columns); setInterval(() => {}, 1000)`
+  const pty = spawn(process.execPath, [program, ...RUN, process.execPath, '-e', script], {
+    cols: 100,
+    rows: 30,
+    cwd,
+    env,
+  })
+  let drawn = ''
+  pty.onData((chunk) => {
+    drawn += chunk
+    if (drawn.includes('ready 100')) pty.resize(77, 22)
+  })
+  const { exitCode } = await new Promise<{ exitCode: number }>((resolve) => {
+    pty.onExit(resolve)
+  })
+  expect([exitCode, /now \d+ \d+/.exec(drawn)?.[0]]).toEqual([4, 'now 77 22'])
 })
 
 it('draws a prompt that waits for an answer, and passes the answer on unseen', async () => {

@@ -67,6 +67,8 @@ export interface StrongroomOptions {
   readonly privateKey?: string | KeyProvider
   /** Whose keys these are; asked for if absent. */
   readonly agentId?: string
+  /** The same for a person. */
+  readonly userId?: string
   /** `vta1.…`; may be absent once the trust store knows the organisation. */
   readonly trustAnchor?: string
   readonly trustStore?: TrustKeeper
@@ -236,14 +238,14 @@ const DAY = '24h'
 
 export function configOf(given: StrongroomOptions, platform: Platform): Config {
   const options = withBundle(given)
-  const { logLevel = 'warn', logger, cache, verify = {}, hooks = {}, agentId } = options
+  const { logLevel = 'warn', logger, cache, verify = {}, hooks = {}, agentId, userId } = options
   const overrides = options.maxRetries === undefined ? {} : { maxRetries: options.maxRetries }
   const retry: RetryPolicy = { ...DEFAULT_RETRY, ...options.retry, ...overrides }
   return {
     server: serverOf(options.server),
     credential: credentialOf(options, platform.isBrowser),
     privateKey: options.privateKey,
-    principal: agentId === undefined ? undefined : `agent:${agentId}`,
+    principal: agentId !== undefined ? `agent:${agentId}` : userId !== undefined ? `user:${userId}` : undefined,
     trustAnchor: options.trustAnchor,
     trust: options.trustStore ?? platform.trustStore(NOBODY),
     cache: cache === false ? undefined : (cache ?? platform.cache?.(NOBODY)),

@@ -5,7 +5,7 @@ import { type EnvBundle, envBundle } from './env-bundle.ts'
 import { ensureExportable } from './env-names.ts'
 import { toPublic } from './error-map.ts'
 import { durationMs } from './options.ts'
-import { ConfigError, NotFoundError } from './public-errors.ts'
+import { ConfigError, NotCachedError, NotFoundError } from './public-errors.ts'
 import { type Outcome, type Reader, readRefs, readVariables } from './read-secrets.ts'
 import { receiptFrom } from './receipt.ts'
 import { type ParsedRef, parseRef, requireRef } from './refs.ts'
@@ -162,6 +162,8 @@ async function readSource(
     return envBundle({ secrets, receipt: receiptFrom(read.receipt), vaultIds: [read.head.vault.vaultId] })
   }
   if ('project' in source) {
+    // Which vaults a project has is not kept, so there is nothing to answer from without the server.
+    if (options.offline === true) throw new NotCachedError()
     const { readProjectVariables } = await import('./project-environment.ts')
     const parts = await readProjectVariables(reader, source.project)
     ensureExportable(parts.secrets.keys(), options.allowNames)

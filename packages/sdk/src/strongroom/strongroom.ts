@@ -27,6 +27,7 @@ const OWN_SESSION = [
   'accessToken',
   'privateKey',
   'agentId',
+  'userId',
   'trustAnchor',
   'trustStore',
   'cache',

@@ -263,7 +263,8 @@ it('names every variable that is missing, and the next step', () => {
   )
 })
 
-it('gives every refusal of the protocol a class, a hint and its own code', () => {
+it('gives every refusal of the protocol a class, a hint and its own code; what no answer brought is the caller’s own input', () => {
+  const ownInput = ['malformed', 'limit_exceeded', 'duplicate_label']
   for (const code of Object.keys(PROTOCOL_ERRORS) as ProtocolErrorCode[]) {
     const cause = new ProtocolError(code, 'the answer is wrong', { kid: 'k' })
     const error = toPublic(cause, { evidence: '{}' })
@@ -271,6 +272,8 @@ it('gives every refusal of the protocol a class, a hint and its own code', () =>
     expect([error.hint !== undefined, error.cause === cause]).toEqual([true, true])
     const group = PROTOCOL_ERRORS[code][0]
     if (group === 'write' || group === 'duty') expect(error).toMatchObject({ status: 409 })
+    else if (ownInput.includes(code))
+      expect(error).toMatchObject({ name: 'ValidationError', code: 'validation_failed' })
     else expect(error.code).toBe(code)
     if (error instanceof VerificationError) expect(error).toMatchObject({ evidence: '{}', details: { kid: 'k' } })
   }
