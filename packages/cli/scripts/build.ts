@@ -113,7 +113,7 @@ async function writeBundle(dir: string): Promise<void> {
   const groups = [
     { name: 'people', test: (id: string) => ONLY_PEOPLE.test(id) },
     // The entry waits for what it starts, so nothing it starts may need the entry's own file.
-    { name: 'start', test: (id: string) => first.has(id) && id !== MAIN },
+    { name: 'start', test: (id: string) => (first.has(id) && id !== MAIN) || id.includes('rolldown/runtime') },
     { name: 'run', test: (id: string) => hot.has(id) && !first.has(id) && !ONLY_PEOPLE.test(id) },
   ]
   await bundle.write({ ...OUTPUT, dir, codeSplitting: { groups, includeDependenciesRecursively: false } })

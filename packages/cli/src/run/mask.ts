@@ -132,6 +132,8 @@ function makeMasker(forms: () => Index): Masker {
   let shortest = 0
 
   const scan = (isLast: boolean): Buffer => {
+    // Most commands that are run often print little or nothing: forms that nobody needs are not worked out.
+    if (held.length === 0) return NOTHING
     const index = forms()
     const shown: Buffer[] = []
     let plainFrom = early

@@ -56,6 +56,20 @@ function send(pid: number, signal: NodeJS.Signals): void {
   }
 }
 
+/**
+ * The real terminal does nothing of its own, neither with keys nor with what is drawn: the child's terminal has done it already.
+ * What Node calls raw still makes two characters of a line break, and that moves the cursor of programs that draw.
+ */
+function uncook(stdin: NodeJS.ReadStream): void {
+  stdin.setRawMode(true)
+  spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] })
+}
+
+/** As it was when we came. */
+function cook(stdin: NodeJS.ReadStream): void {
+  stdin.setRawMode(false)
+}
+
 interface Keys {
   stop(): void
 }
@@ -66,11 +80,8 @@ function forwardKeys(
   child: { readonly pid: number; readonly name: string },
   to: ReadStream,
 ): Keys {
-  const raw = (isRaw: boolean): void => {
-    stdin.setRawMode(isRaw)
-  }
   const suspend = (): void => {
-    raw(false)
+    cook(stdin)
     send(-child.pid, 'SIGSTOP')
     process.kill(0, 'SIGTSTP')
   }
@@ -79,13 +90,12 @@ function forwardKeys(
     if (keys.includes(SUSPEND) && meansStop(child.pid, child.name)) suspend()
   }
   const onContinue = (): void => {
-    if (isInForeground()) raw(true)
+    if (isInForeground()) uncook(stdin)
     stdout.emit('resize')
     send(-child.pid, 'SIGCONT')
   }
   const onEnd = (): void => send(child.pid, 'SIGHUP')
-  const restore = (): void => raw(false)
-  raw(true)
+  const restore = (): void => cook(stdin)
   stdin.on('data', onKeys).on('end', onEnd).resume()
   process.on('SIGCONT', onContinue)
   process.on('exit', restore)
@@ -95,7 +105,7 @@ function forwardKeys(
       stdin.unref()
       process.off('SIGCONT', onContinue)
       process.off('exit', restore)
-      raw(false)
+      cook(stdin)
     },
   }
 }
@@ -116,6 +126,7 @@ export function startInTerminal(
   const ended = (code: number, signal: number): void =>
     onExit(signal > 0 ? { code: null, signal: signalNamed(signal) ?? 'SIGKILL' } : { code, signal: null })
   const { command, args, masker } = order
+  uncook(io.stdin)
   const { fd, pid, pty: name } = native.fork(command, args, env, io.cwd, cols, rows, -1, -1, true, helper, ended)
   const master = new ReadStream(fd)
   const output = pump(master, stdout, masker())

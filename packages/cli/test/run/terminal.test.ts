@@ -67,25 +67,43 @@ it('lets the command hear Ctrl-C, and dies of it if the command does', async () 
   expect(await killed.ended).toMatchObject({ signal: 2 })
 })
 
-it('tells the command of a new size of the terminal', async () => {
-  const { env, cwd, program } = place()
-  const script = `process.stdout.on('resize', () => { console.log('now', process.stdout.columns, process.stdout.rows); process.exit(4) })
-console.log('ready', process.stdout.columns); setInterval(() => {}, 1000)`
-  const pty = spawn(process.execPath, [program, ...RUN, process.execPath, '-e', script], {
-    cols: 100,
-    rows: 30,
-    cwd,
-    env,
-  })
+/** Every byte that reaches the real terminal, and how it ended. */
+function drawnBy(
+  args: readonly string[],
+  onDraw: (drawn: string, resize: (columns: number) => void) => void = () => undefined,
+) {
+  const { env, cwd } = place()
+  const pty = spawn(process.execPath, [...args], { cols: 100, rows: 30, cwd, env })
   let drawn = ''
   pty.onData((chunk) => {
     drawn += chunk
-    if (drawn.includes('ready 100')) pty.resize(77, 22)
+    onDraw(drawn, (columns) => pty.resize(columns, 22))
   })
-  const { exitCode } = await new Promise<{ exitCode: number }>((resolve) => {
-    pty.onExit(resolve)
+  return new Promise<{ readonly drawn: string; readonly code: number }>((resolve) => {
+    pty.onExit(({ exitCode: code }) => resolve({ drawn, code }))
   })
-  expect([exitCode, /now \d+ \d+/.exec(drawn)?.[0]]).toEqual([4, 'now 77 22'])
+}
+const QUIET = ['run', '--quiet', '--vault', 'prod', '--offline', '--']
+
+it('tells the command of a new size of the terminal', async () => {
+  const script = `process.stdout.on('resize', () => { console.log('now %s', process.stdout.columns); process.exit(4) })
+console.log('ready %s', process.stdout.columns); setInterval(() => {}, 1000)`
+  let isResized = false
+  const { drawn, code } = await drawnBy([scene.program, ...QUIET, process.execPath, '-e', script], (so, resize) => {
+    if (isResized || !so.includes('ready 100')) return
+    isResized = true
+    resize(77)
+  })
+  expect([drawn, code]).toEqual(['ready 100\r\nnow 77\r\n', 4])
+})
+
+it('draws byte for byte what the command alone would draw, in every mode of the terminal', async () => {
+  const start = `require('child_process').spawnSync('sh', ['-c', process.argv[1]], { stdio: 'inherit' })`
+  const script = `printf 'a\\nb\\n'; stty raw; printf 'c\\nd\\033[31m\\377\\n'; stty sane; printf 'e\\n'`
+  const itself = await drawnBy(['-e', start, script])
+  const wrapped = await drawnBy([scene.program, ...QUIET, process.execPath, '-e', start, script])
+  expect(itself.drawn).toContain('c\nd')
+  expect(wrapped).toEqual(itself)
 })
 
 it('draws a prompt that waits for an answer, and passes the answer on unseen', async () => {

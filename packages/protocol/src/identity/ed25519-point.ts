@@ -20,7 +20,9 @@ function power(base: bigint, exponent: bigint): bigint {
   return result
 }
 
-const ROOT_OF_MINUS_ONE = /* @__PURE__ */ power(2n, (P - 1n) / 4n)
+/** 2^((p − 1) ∕ 4) */
+const ROOT_OF_MINUS_ONE =
+  19_681_161_376_707_505_956_807_079_304_988_542_015_446_066_515_923_890_162_744_021_073_123_829_784_752n
 
 /** RFC 8032 section 5.1.3, step 3: a square root of u ∕ v, which is never a division by zero on this curve. */
 function rootOf(u: bigint, v: bigint): bigint | undefined {
@@ -57,13 +59,24 @@ function add([x1, y1, z1, t1]: Point, [x2, y2, z2, t2]: Point): Point {
   return [mod(e * f), mod(g * h), mod(f * g), mod(e * h)]
 }
 
+/** The same for a point and itself, with less work: dbl-2008-hwcd. Most of what `times` does. */
+function double([x, y, z]: Point): Point {
+  const a = mod(x * x)
+  const b = mod(y * y)
+  const e = mod((x + y) * (x + y)) - a - b
+  const g = b - a
+  const f = g - mod(2n * z * z)
+  const h = -a - b
+  return [mod(e * f), mod(g * h), mod(f * g), mod(e * h)]
+}
+
 const IDENTITY: Point = [0n, 1n, 1n, 0n]
 const isIdentity = ([x, y, z]: Point): boolean => x === 0n && y === z
 
 function times(scalar: bigint, point: Point): Point {
   let result = IDENTITY
-  for (let double = point, left = scalar; left > 0n; left >>= 1n, double = add(double, double))
-    if (left & 1n) result = add(result, double)
+  for (let doubled = point, left = scalar; left > 0n; left >>= 1n, doubled = double(doubled))
+    if (left & 1n) result = add(result, doubled)
   return result
 }
 
