@@ -10,6 +10,7 @@ import { type ProjectState, projectName, type VaultState, vaultName } from '../.
 import { registerKey, requestEndorsement, rotateKey, verifyPendingKey } from '../../../src/runtime/runtime-key.ts'
 import { parseTrustAnchor, type TrustAnchor } from '../../../src/trust/anchor.ts'
 import { checkEvidence, makeEvidence } from '../../../src/trust/evidence.ts'
+import { verifyForm } from '../../../src/trust/evidence-form.ts'
 import { remember } from '../../../src/trust/remember.ts'
 import { EMPTY_TRUST_STORE, orgTrustOf, parseTrustStore, pinAnchor, type TrustStore } from '../../../src/trust/store.ts'
 import type { Dek } from '../../../src/values/dek.ts'
@@ -50,6 +51,10 @@ const STORE = [
     const refusal = { error, org: ORG, vaultId: world.prod, trust: orgTrustOf(world.fresh(), ORG), answer }
     const evidence = makeEvidence({ ...refusal, now: world.now, maxStaleMs: 3_600_000 })
     return checkEvidence({ ...evidence, code: 'everything_is_fine' })
+  }),
+  extra('evidence-of-no-answer', 'malformed', async (open) => {
+    const world = await open()
+    return verifyForm('items')(null, world.prod, world.trust(world.fresh()))
   }),
 ]
 
