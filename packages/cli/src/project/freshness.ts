@@ -34,8 +34,23 @@ const isPassedOver = (error: unknown): boolean => {
   return code === 'not_cached' || code === 'stale_view' || code === 'vault_rollback'
 }
 
-/** Reads one part: from the server, from the cache, or from whichever the caller prefers. */
+/** Reads one part; a vault whose key nobody has shared is named with who can share it. */
 export async function readPart(
+  cli: Cli,
+  strongroom: Strongroom,
+  part: Part,
+  freshness: Freshness,
+): Promise<EnvBundle | undefined> {
+  const { source } = part
+  const vault = 'vault' in source ? source.vault : part.from
+  return readWanted(cli, strongroom, part, freshness).catch(async (error: unknown) => {
+    const { explainingKeys } = await import('../errors/wrapped-key.ts')
+    return explainingKeys(cli, vault, () => Promise.reject(error))
+  })
+}
+
+/** From the server, from the cache, or from whichever the caller prefers. */
+async function readWanted(
   cli: Cli,
   { secrets }: Strongroom,
   part: Part,

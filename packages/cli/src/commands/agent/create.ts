@@ -43,7 +43,7 @@ async function make(cli: Cli, plan: Plan, keyFile: string | undefined): Promise<
   )
 }
 
-async function keep(cli: Cli, profile: string, { agent, bundle }: CreatedAgent): Promise<void> {
+async function keep(cli: Cli, profile: string, { vaults }: Plan, { agent, bundle }: CreatedAgent): Promise<void> {
   const { parseBundle } = await import('@strongroom/sdk')
   const { server, org, trustAnchor } = parseBundle(bundle.reveal())
   await (await cli.keyStore()).put(profile, bundle.reveal())
@@ -54,6 +54,8 @@ async function keep(cli: Cli, profile: string, { agent, bundle }: CreatedAgent):
     trust_anchor: trustAnchor,
     bundle: 'keys',
     agent: agent.agentId,
+    // What `run` takes where nothing else is said; named here, it need not be looked up.
+    ...(vaults.length === 1 && vaults[0] && { vault: vaults[0].vault }),
   })
 }
 
@@ -129,7 +131,7 @@ export const create = command({
     }
     const profile = await freeProfile(cli, plan.name)
     const made = await keepingKeys(cli, profile, () => make(cli, plan, flags['key-file']))
-    await keep(cli, profile, made)
+    await keep(cli, profile, plan, made)
     return created(cli, { plan, profile, made, variable: preview.variable })
   },
 })
