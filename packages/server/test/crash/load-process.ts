@@ -27,6 +27,8 @@ export async function startLoad(program: URL, start: Omit<Start, 'type'>): Promi
   const next = <T extends FromLoad['type']>(type: T): Promise<Extract<FromLoad, { type: T }>> =>
     new Promise((resolve, reject) => {
       const ended = (): void => reject(new Error('the writers ended'))
+      // Nobody hears of an end that was before.
+      if (child.exitCode !== null || child.signalCode !== null) ended()
       const listener: Listener = (message) => {
         if (message.type === 'broken') reject(new Error(`the writers broke: ${message.why}`))
         if (message.type !== type) return
