@@ -7,7 +7,7 @@ import { type SlowStore, startSlowStore } from '../../../test/slow-store.ts'
 import { makeVault } from '../../../test/vault-writer.ts'
 
 // Catches: a request that waits as long as a store pleases, an object that is read once for every request that asks. Seen red: the
-// patience left out (the request never ends), the reading not shared (two reads).
+// patience left out (the request never ends), the reading not shared (two reads), timers left false for other files.
 
 let h: Harness
 let store: SlowStore
@@ -15,8 +15,10 @@ beforeAll(async () => {
   store = await startSlowStore()
   h = await startHarness({ s3: store.config })
 })
+const real = globalThis.setTimeout
 afterEach(() => {
   vi.useRealTimers()
+  expect(globalThis.setTimeout).toBe(real)
 })
 afterAll(async () => {
   await h.close()
@@ -27,9 +29,15 @@ const PATIENCE_MS = 7_000
 
 /** Lets the server's patience end, once it has begun to wait. */
 async function outOfPatience<T>(request: Promise<T>): Promise<T> {
-  const timers = vi.spyOn(globalThis, 'setTimeout')
-  while (!timers.mock.calls.some(([, ms]) => ms === PATIENCE_MS)) await new Promise((resolve) => setImmediate(resolve))
-  timers.mockRestore()
+  const fake = globalThis.setTimeout
+  let waits = false
+  // Not `vi.spyOn`: what it puts back outlives `useRealTimers`, and every later file of this worker would wait for ever.
+  globalThis.setTimeout = ((...call: Parameters<typeof fake>) => {
+    waits ||= call[1] === PATIENCE_MS
+    return fake(...call)
+  }) as typeof fake
+  while (!waits) await new Promise((resolve) => setImmediate(resolve))
+  globalThis.setTimeout = fake
   await vi.advanceTimersByTimeAsync(PATIENCE_MS)
   return request
 }
