@@ -141,7 +141,8 @@ export interface World {
 
 export const PASSPHRASE = FOUNDER.passphrase
 
-async function signIn(machine: Machine, url: string, founder: FirstPerson): Promise<void> {
+/** As profile "default", with the keys in the file store. */
+export async function signIn(machine: Machine, url: string, founder: FirstPerson): Promise<void> {
   const none = gather().stream
   const stdin = new PassThrough() as unknown as NodeJS.ReadStream
   const io: Io = { argv: [], env: machine.env, cwd: machine.home, stdin, stdout: none, stderr: none }
