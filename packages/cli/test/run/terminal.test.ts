@@ -20,6 +20,8 @@ const place = () => {
   return { env: { ...env, ...colourful, PS1: '$ ' }, cwd: scene.machine.home, program: scene.program }
 }
 const RUN = ['run', '--vault', 'prod', '--offline', '--']
+/** For a shell: a checkout may lie anywhere. */
+const NODE = `'${process.execPath}'`
 const open = (command: readonly string[], flags: readonly string[] = RUN): Terminal =>
   openTerminal([...flags, ...command], place())
 
@@ -122,7 +124,7 @@ it('draws a prompt that waits for an answer, and passes the answer on unseen', a
 })
 
 it('lets the shell stop it with Ctrl-Z and take it up again', async () => {
-  const program = `${process.execPath} ${scene.program} ${RUN.join(' ')}`
+  const program = `${NODE} ${scene.program} ${RUN.join(' ')}`
   const { env, cwd } = place()
   const terminal = openTerminal(
     ['-e', `require('child_process').spawnSync('bash', ['--norc', '-i'], { stdio: 'inherit' })`],
@@ -151,7 +153,7 @@ it('lets the shell stop it with Ctrl-Z and take it up again', async () => {
 })
 
 it('keeps the terminal for the outputs that are one when others are redirected', async () => {
-  const script = `${process.execPath} ${scene.program} ${RUN.join(' ')} ${process.execPath} -e "console.error('tty', process.stdin.isTTY, process.stdout.isTTY, process.stderr.isTTY, process.stderr.columns)" > out.txt; echo "code $?"`
+  const script = `${NODE} ${scene.program} ${RUN.join(' ')} ${NODE} -e "console.error('tty', process.stdin.isTTY, process.stdout.isTTY, process.stderr.isTTY, process.stderr.columns)" > out.txt; echo "code $?"`
   const { env, cwd } = place()
   const terminal = openTerminal(
     ['-e', `require('child_process').spawnSync('sh', ['-c', ${JSON.stringify(script)}], { stdio: 'inherit' })`],
