@@ -100,8 +100,8 @@ it('imports only packages below: protocol, contract, then server and sdk, then c
 const doorsOf = (name: string): string[] =>
   Object.keys(manifestOf(name).exports ?? {}).map((door) => `@strongroom/${name}${door.slice(1)}`)
 
-/** What tests and benchmarks may share: how others start a server, and what set-up knows of the machine. */
-const SHARED = /^(?:packages\/[a-z]+\/(?:test|bench)|scripts)\//
+/** What tests and benchmarks may share: how others start a server, the attacks, and what set-up knows of the machine. */
+const SHARED = /^(?:packages\/[a-z]+\/(?:test|bench|evil-server)|scripts)\//
 
 it('reaches another package only through its doors; tests may also start things as the tests of other packages do', () => {
   const wrong = ofPackages.flatMap((source) => {

@@ -1,3 +1,5 @@
+import { COMMERCE_ERRORS } from './errors-commerce.ts'
+
 /** What a code means: its status, the sentence a person reads, and what to do next. A code is for programs and never changes. */
 export interface ErrorEntry {
   readonly status: number
@@ -328,6 +330,8 @@ export const ERRORS = {
     'Wait as Retry-After says; tell the operator.',
   ),
   overloaded: entry(503, 'The server has too much to do.', 'Wait as Retry-After says.'),
+
+  ...COMMERCE_ERRORS,
 } as const satisfies Record<string, ErrorEntry>
 
 export type ErrorCode = keyof typeof ERRORS

@@ -2,6 +2,8 @@ import { permissions } from './access-lists.ts'
 import { agents } from './agents.ts'
 import { aliases } from './aliases.ts'
 import { attachments } from './attachments.ts'
+import { billing } from './billing.ts'
+import { budgets } from './budgets.ts'
 import { directory } from './directory.ts'
 import { events } from './events.ts'
 import { feedback } from './feedback.ts'
@@ -51,11 +53,16 @@ export const api = {
   sharedItems,
   vaultGroups,
   attachments,
+  billing,
+  budgets,
 }
 
 export { type Attachment, MAX_PARTS, PART_BYTES } from './attachments.ts'
+export type { Budget, BudgetRule } from './budgets.ts'
 export { ERRORS, type ErrorCode, type ErrorEntry } from './errors.ts'
+export { EVENT_TYPES, type EventType } from './event-types.ts'
 export type { Group } from './groups.ts'
+export { CURRENCY, type Money, money, SCALE } from './money.ts'
 export { commonErrors, describeAccess, describeApi, errorsOf } from './openapi.ts'
 export {
   holds,
@@ -80,6 +87,8 @@ export {
   agents,
   aliases,
   attachments,
+  billing,
+  budgets,
   directory,
   events,
   feedback,

@@ -12,10 +12,13 @@ const TYPES: Readonly<Record<string, string>> = {
   timestamptz: 'Date',
   int4: 'number',
   int8: 'number',
+  // Money: read as text, since a number would lose digits.
+  numeric: 'string',
   float8: 'number',
   bool: 'boolean',
   jsonb: 'Json',
   _text: 'string[]',
+  _int4: 'number[]',
   _int8: 'number[]',
 }
 

@@ -16,6 +16,8 @@ import { agentRoutes } from './modules/agents/routes.ts'
 import { aliasRoutes } from './modules/aliases/routes.ts'
 import { mountObjects } from './modules/attachments/objects.ts'
 import { attachmentRoutes } from './modules/attachments/routes.ts'
+import { billingRoutes } from './modules/billing/routes.ts'
+import { budgetRoutes } from './modules/budgets/routes.ts'
 import { directoryRoutes } from './modules/directory/routes.ts'
 import { eventRoutes } from './modules/events/routes.ts'
 import { feedbackRoutes } from './modules/feedback/routes.ts'
@@ -136,6 +138,8 @@ function hardenServer(app: FastifyInstance, brokenHttp: BrokenHttp): void {
 
 function mountModules(app: FastifyInstance, deps: Deps): void {
   const options = { deps, limiter: makeRateLimiter(), connections: makeConnections(app) }
+  mount(app, options, 'billing', api.billing, billingRoutes)
+  mount(app, options, 'budgets', api.budgets, budgetRoutes)
   mount(app, options, 'identity', api.identity, identityRoutes)
   mount(app, options, 'monitoring', api.monitoring, monitoringRoutes)
   mount(app, options, 'transparency', api.transparency, transparencyRoutes)

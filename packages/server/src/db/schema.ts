@@ -104,6 +104,85 @@ export interface AuditUnsealedTable {
   queued_at: Generated<Date>
 }
 
+export interface BudgetTable {
+  org_id: string
+  budget_id: string
+  subject_type: string
+  subject_id: string
+  name: Generated<string>
+  enforcement: string
+  per_transaction_limit: string | null
+  thresholds: number[]
+  status: Generated<string>
+  version: Generated<number>
+  created_by: string
+  created_at: Date
+}
+
+export interface BudgetHoldTable {
+  org_id: string
+  owner: string
+  budget_id: string
+  rule_no: number
+  starts_at: Date
+  held_at: Date
+  amount: string
+}
+
+export interface BudgetRefundTable {
+  org_id: string
+  owner: string
+  refund: string
+  amount: string
+  refunded_at: Date
+}
+
+export interface BudgetReservationTable {
+  org_id: string
+  owner: string
+  amount: string
+  committed: Generated<string>
+  subjects: string[]
+  state: string
+  held_at: Date
+  ended_at: Date | null
+}
+
+export interface BudgetRuleTable {
+  org_id: string
+  budget_id: string
+  rule_no: number
+  kind: string
+  amount: string
+  time_zone: Generated<string>
+  week_start: number | null
+  anchor_day: number | null
+  duration: number | null
+  starts_at: Date | null
+  ends_at: Date | null
+  count_from: Date
+  is_active: Generated<boolean>
+}
+
+export interface BudgetThresholdTable {
+  org_id: string
+  budget_id: string
+  rule_no: number
+  starts_at: Date
+  threshold: number
+  reached_at: Date
+}
+
+export interface BudgetWindowTable {
+  org_id: string
+  budget_id: string
+  rule_no: number
+  starts_at: Date
+  ends_at: Date | null
+  reserved: Generated<string>
+  spent: Generated<string>
+}
+
 export interface FeedbackTable {
   org_id: string
   feedback_id: string
@@ -146,6 +225,34 @@ export interface InviteTable {
   created_by: string
   created_at: Date
   expires_at: Date
+}
+
+export interface LedgerAccountTable {
+  org_id: string
+  account: string
+  no_overdraft: boolean
+  dr_posted: Generated<string>
+  cr_posted: Generated<string>
+  dr_pending: Generated<string>
+  cr_pending: Generated<string>
+}
+
+export interface LedgerTransferTable {
+  org_id: string
+  transfer_id: string
+  seq: GeneratedAlways<number>
+  group_id: string
+  dr: string
+  cr: string
+  amount: string
+  phase: string
+  pending_id: string | null
+  code: string
+  ref_type: string
+  ref_id: string
+  posted_after: string
+  available_after: string
+  created_at: Date
 }
 
 export interface LogCheckpointTable {
@@ -271,6 +378,26 @@ export interface OrgUserTable {
   org_roles: Generated<string[]>
   tenant_id: string
   created_at: Date
+}
+
+export interface OutboxEventTable {
+  org_id: string
+  event_id: string
+  seq: GeneratedAlways<number>
+  type: string
+  body: string
+  tenant_id: string | null
+  vault_id: string | null
+  principal: string | null
+  occurred_at: Date
+  fanned_out_at: Date | null
+}
+
+export interface OutboxSequenceTable {
+  org_id: string
+  object_type: string
+  object_id: string
+  sequence: number
 }
 
 export interface PendingKeyTable {
@@ -532,10 +659,19 @@ export interface Tables {
   audit_head: AuditHeadTable
   audit_seal: AuditSealTable
   audit_unsealed: AuditUnsealedTable
+  budget: BudgetTable
+  budget_hold: BudgetHoldTable
+  budget_refund: BudgetRefundTable
+  budget_reservation: BudgetReservationTable
+  budget_rule: BudgetRuleTable
+  budget_threshold: BudgetThresholdTable
+  budget_window: BudgetWindowTable
   feedback: FeedbackTable
   group_member: GroupMemberTable
   idempotency: IdempotencyTable
   invite: InviteTable
+  ledger_account: LedgerAccountTable
+  ledger_transfer: LedgerTransferTable
   log_checkpoint: LogCheckpointTable
   log_cosignature: LogCosignatureTable
   log_document: LogDocumentTable
@@ -551,6 +687,8 @@ export interface Tables {
   object_orphan: ObjectOrphanTable
   org: OrgTable
   org_user: OrgUserTable
+  outbox_event: OutboxEventTable
+  outbox_sequence: OutboxSequenceTable
   pending_key: PendingKeyTable
   project: ProjectTable
   project_access: ProjectAccessTable

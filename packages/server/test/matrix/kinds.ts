@@ -1,6 +1,7 @@
 import { inOrg } from '../../src/context.ts'
 import { seedGroup, seedSession } from '../agent-seed.ts'
 import { ATTACHMENT_KINDS } from './kinds-attachments.ts'
+import { MONEY_KINDS } from './kinds-money.ts'
 import { PROJECT_KINDS } from './kinds-projects.ts'
 import { VAULT_KINDS } from './kinds-vaults.ts'
 import type { Caller, Place, Relation } from './relations.ts'
@@ -169,5 +170,6 @@ export const KINDS = {
   ...VAULT_KINDS,
   ...PROJECT_KINDS,
   ...ATTACHMENT_KINDS,
+  ...MONEY_KINDS,
 } as const satisfies Record<string, Kind>
 export type KindName = keyof typeof KINDS

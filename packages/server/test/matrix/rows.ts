@@ -2,6 +2,7 @@ import type { Row } from './oracle.ts'
 import { ACCESS } from './rows-access.ts'
 import { ATTACHMENTS } from './rows-attachments.ts'
 import { MACHINE } from './rows-machine.ts'
+import { MONEY } from './rows-money.ts'
 import { PLATFORM } from './rows-platform.ts'
 import { PROJECTS } from './rows-projects.ts'
 import { SIGNED } from './rows-signed.ts'
@@ -18,4 +19,5 @@ export const ROWS: readonly Row[] = [
   ...PROJECTS,
   ...ATTACHMENTS,
   ...SIGNED,
+  ...MONEY,
 ]

@@ -1,0 +1,61 @@
+import type { EventType } from '@strongroom/contract'
+import { sql } from 'kysely'
+import type { Deps } from '../context.ts'
+import type { Db } from '../db/database.ts'
+
+// Telling others of what happened. Call `emit` in the transaction of the change; nobody is told of what was rolled back.
+
+/** Of the payloads: a change of their shape that an old receiver would not understand is a new one. */
+export const EVENT_API_VERSION = '2026-11-01'
+
+export interface DomainEvent {
+  readonly type: EventType
+  /** What it is about, as it is now. Ids, states and amounts; never a name of a secret, a label or a ciphertext. */
+  readonly object: { readonly type: string; readonly id: string; readonly [member: string]: unknown }
+  /** What it was before, of what changed. */
+  readonly previous?: Readonly<Record<string, unknown>>
+  /** Where to read more, under the API's prefix. */
+  readonly self?: string
+  /** Who may hear of it, besides holding the permission of its type. */
+  readonly tenantId?: string | null
+  readonly vaultId?: string
+  readonly principal?: string
+}
+
+type Maker = Pick<Deps, 'now' | 'newId'>
+
+export async function emit({ now, newId }: Maker, db: Db, orgId: string, event: DomainEvent): Promise<string> {
+  const { type, object, previous, self, tenantId = null, vaultId = null, principal = null } = event
+  const [id, at] = [newId('evt'), now()]
+  const { rows } = await sql<{ sequence: number }>`
+    insert into outbox_sequence (org_id, object_type, object_id, sequence) values (${orgId}, ${object.type}, ${object.id}, 1)
+    on conflict (org_id, object_type, object_id) do update set sequence = outbox_sequence.sequence + 1
+    returning sequence`.execute(db)
+  const body = JSON.stringify({
+    id,
+    type,
+    timestamp: at.toISOString(),
+    apiVersion: EVENT_API_VERSION,
+    sequence: rows[0]?.sequence ?? 1,
+    synthetic: false,
+    org: orgId,
+    ...(tenantId !== null && { tenant: tenantId }),
+    data: { object, ...(previous && { previous }) },
+    ...(self !== undefined && { links: { self } }),
+  })
+  await db
+    .insertInto('outbox_event')
+    .values({
+      org_id: orgId,
+      event_id: id,
+      type,
+      body,
+      tenant_id: tenantId,
+      vault_id: vaultId,
+      principal,
+      occurred_at: at,
+      fanned_out_at: null,
+    })
+    .execute()
+  return id
+}
