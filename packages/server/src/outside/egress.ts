@@ -134,7 +134,10 @@ export async function sendOut(outgoing: Outgoing, policy: EgressPolicy): Promise
   const late = AbortSignal.timeout(timeoutMs)
   const ended = signal ? AbortSignal.any([late, signal]) : late
   const addresses = await Promise.race([vetted(url, policy), whenAborted(ended)])
-  return exchange(url, addresses, outgoing, ended)
+  return exchange(url, addresses, outgoing, ended).catch((error: unknown) => {
+    // A socket that is ended says so in many ways.
+    throw ended.aborted ? ended.reason : error
+  })
 }
 
 const whenAborted = (signal: AbortSignal): Promise<never> =>
