@@ -1,4 +1,6 @@
-import { chmodSync, cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type OutputChunk, type OutputOptions, type RolldownBuild, rolldown } from 'rolldown'
@@ -7,7 +9,8 @@ import { slimContract } from './slim-contract.ts'
 // Builds what is published: `node packages/cli/scripts/build.ts <directory>` writes the package there, ready for `npm pack`.
 //
 // The program starts fifty times a day, so it is one bundle that is cut where commands are: what a command does not need is in
-// files that it does not open. The SDK and the protocol are in it; what is native or large stays a dependency.
+// files that it does not open. The SDK and the protocol are in it; what is native or large stays a dependency. The files are not
+// modules but scripts, which starter.cjs loads: only of scripts can what was compiled while they ran be kept.
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const own = fileURLToPath(new URL('..', import.meta.url))
@@ -21,6 +24,7 @@ interface Manifest {
 const manifest = JSON.parse(readFileSync(join(own, 'package.json'), 'utf8')) as Manifest
 
 const SERVER = '@strongroom/server'
+const STARTER = 'bin/strongroom.cjs'
 
 /** Bundled, so nobody has to install them. */
 const isBundled = (name: string): boolean => !Object.hasOwn(manifest.optionalDependencies, name)
@@ -31,7 +35,8 @@ function published(): string {
   const { [SERVER]: server = '', ...optionalDependencies } = manifest.optionalDependencies
   const kept = Object.entries(dependencies).filter(([name]) => !isBundled(name))
   const needed = Object.fromEntries([...kept, [SERVER, server]])
-  const whole = { ...rest, files: ['bin', 'dist'], dependencies: needed, optionalDependencies }
+  const bin = { strongroom: `./${STARTER}` }
+  const whole = { ...rest, bin, files: ['bin', 'dist'], dependencies: needed, optionalDependencies }
   return `${JSON.stringify(whole, null, 2)}\n`
 }
 
@@ -40,7 +45,6 @@ const OUTPUT: OutputOptions = {
   entryFileNames: '[name].js',
   chunkFileNames: '[name]-[hash].js',
   comments: false,
-  minify: true,
 }
 
 const BUILTIN_IMPORT = /^import (?:\* as ([\w$]+)|([\w$]+)|\{([^}]*)\}|([\w$]+), ?\{([^}]*)\}) from "(node:[\w/]+)";$/gm
@@ -105,7 +109,7 @@ function modulesFrom(chunks: readonly OutputChunk[], starts: readonly string[]):
 }
 
 /** Left alone, a bundler cuts what is shared into as many files as there are ways to share it; opening each takes its time. */
-async function writeBundle(dir: string): Promise<void> {
+async function writeModules(dir: string): Promise<void> {
   const bundle = await open()
   const { output } = await bundle.generate(OUTPUT)
   const chunks = output.flatMap((part) => (part.type === 'chunk' ? [part] : []))
@@ -120,14 +124,53 @@ async function writeBundle(dir: string): Promise<void> {
   await bundle.close()
 }
 
+/** Text of one byte a character takes half the memory, and is read without being decoded. */
+const inAscii = (code: string): string =>
+  code.replace(/[^\0-\x7f]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+/** The same files as functions of their surroundings, and what they are together. */
+async function writeScripts(modules: string, dir: string): Promise<string> {
+  const input = { main: join(modules, 'main.js') }
+  const isElsewhere = (id: string): boolean => !/^[./]/.test(id) && !id.startsWith(modules)
+  const bundle = await rolldown({ input, platform: 'node', external: isElsewhere, treeshake: false })
+  const names = { entryFileNames: '[name].cjs', chunkFileNames: '[name].cjs' }
+  const { output } = await bundle.generate({ ...OUTPUT, ...names, format: 'cjs', minify: true, preserveModules: true })
+  await bundle.close()
+  mkdirSync(dir)
+  const digest = createHash('sha256')
+  for (const part of output) {
+    if (part.type !== 'chunk') throw new Error(`${part.fileName} is no script`)
+    const script = `(function(exports,require,module,__filename,__dirname){${inAscii(part.code)}\n})`
+    writeFileSync(join(dir, part.fileName), script)
+    digest.update(part.fileName).update(script)
+  }
+  return digest.digest('hex').slice(0, 32)
+}
+
+async function writeBundle(dir: string): Promise<string> {
+  const modules = mkdtempSync(join(tmpdir(), 'sr-modules-'))
+  try {
+    await writeModules(modules)
+    return await writeScripts(modules, dir)
+  } finally {
+    rmSync(modules, { recursive: true, force: true })
+  }
+}
+
+/** Starts this build and no other: what was compiled is kept under its name. */
+function starterOf(digest: string): string {
+  const [before, after, ...more] = readFileSync(join(own, 'scripts/starter.cjs'), 'utf8').split("const BUILD = ''")
+  if (after === undefined || more.length > 0) throw new Error('the starter does not say which build it starts')
+  return `${before}const BUILD = '${digest}'${after}`
+}
+
 /** Writes the package to `into` and says where it is. */
 export async function build(into: string): Promise<string> {
   const place = resolve(into)
   rmSync(join(place, 'dist'), { recursive: true, force: true })
   mkdirSync(join(place, 'bin'), { recursive: true })
-  await writeBundle(join(place, 'dist'))
-  const bin = join(place, 'bin/strongroom.mjs')
-  cpSync(join(own, 'bin/strongroom.mjs'), bin)
+  const bin = join(place, STARTER)
+  writeFileSync(bin, starterOf(await writeBundle(join(place, 'dist'))))
   chmodSync(bin, 0o755)
   cpSync(join(root, 'LICENSE'), join(place, 'LICENSE'))
   writeFileSync(join(place, 'package.json'), published())

@@ -1,4 +1,4 @@
-import type { Person, Strongroom, StrongroomOptions } from '@strongroom/sdk'
+import type { SigningPerson, Strongroom, StrongroomOptions } from '@strongroom/sdk'
 import { CliError } from './errors/cli-error.ts'
 import type { GlobalFlags } from './model/globals.ts'
 import type { Speaker } from './output/speaker.ts'
@@ -21,7 +21,7 @@ export interface Cli extends Speaker {
   /** The SDK, as that principal. */
   strongroom(options?: StrongroomOptions): Promise<Strongroom>
   /** A person who is signed in, for what only people can do; refuses for agents. */
-  person(): Promise<Pick<Person, 'client' | 'identity' | 'orgId' | 'userId' | 'email' | 'trustAnchor'>>
+  person(): Promise<SigningPerson>
   keyStore(): Promise<KeyStore>
   readonly keyPlace: KeyStorePlace
 }

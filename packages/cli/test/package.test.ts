@@ -146,6 +146,8 @@ async function useIt(project: Project, { version, major }: Node): Promise<void> 
   }
   const { stop, ready } = await up(project, port)
   expect(ready).toMatchObject({ type: 'ready', organisation: false, next: 'npx @strongroom/cli init' })
+  for (const page of ['tutorials/first-secret', 'cli/run', 'errors', 'schemas/cli/vault-list.json'])
+    expect((await fetch(`http://127.0.0.1:${port}/docs/${page}`)).status, page).toBe(200)
   writeFileSync(join(project.folder, 'passphrase'), 'purple otter canal lantern')
   const who = [
     '--org',

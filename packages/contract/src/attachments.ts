@@ -18,7 +18,7 @@ import {
 const secrets = { kind: 'permission', permission: 'machine.vault.secret.read' } as const satisfies Access
 const writing = { kind: 'permission', permission: 'machine.vault.write' } as const satisfies Access
 
-/** As the protocol cuts ciphertexts (docs/protocol.md 7). */
+/** As the protocol cuts ciphertexts (docs/reference/protocol.md 7). */
 export const PART_BYTES = 8_388_608
 export const MAX_PARTS = 10_000
 

@@ -3,7 +3,7 @@ import type { Routes } from './route.ts'
 import { closed, SignedDocument } from './shapes.ts'
 import { DirectoryReceipt } from './transparency.ts'
 
-// Signed changes of the signer directory that concern others than oneself (docs/protocol.md 4.1). The signatures decide who
+// Signed changes of the signer directory that concern others than oneself (docs/reference/protocol.md 4.1). The signatures decide who
 // may make them; whoever brings one must have signed it.
 
 const event = closed({ event: SignedDocument })

@@ -15,7 +15,7 @@ export const ERRORS = {
   validation_failed: entry(
     400,
     'The request does not match the contract of this route.',
-    'Compare it with the reference at /docs; details name the member.',
+    'Compare it with the reference at /docs/api; details name the member.',
   ),
   invalid_json: entry(
     400,
@@ -90,7 +90,7 @@ export const ERRORS = {
   ),
 
   // 404: absent or not visible, the same answer
-  route_not_found: entry(404, 'There is no such route.', 'See the reference at /docs.'),
+  route_not_found: entry(404, 'There is no such route.', 'See the reference at /docs/api.'),
   agent_not_found: entry(404, 'There is no such agent, or it is not visible to you.', 'List agents with GET /agent.'),
   user_not_found: entry(404, 'There is no such user, or they are not visible to you.', 'List users first.'),
   tenant_not_found: entry(404, 'There is no such tenant, or it is not visible to you.', 'List tenants first.'),
@@ -183,7 +183,7 @@ export const ERRORS = {
   recovery_required: entry(
     409,
     'The server was restored from a backup. Until the directory administrators have signed that, nothing is changed.',
-    'Reading goes on. An administrator makes the recovery statement: docs/operations.md, “After a restore”.',
+    'Reading goes on. An administrator makes the recovery statement: /docs/how-to/back-up-and-restore, “After a restore”.',
   ),
   recovery_not_due: entry(
     409,

@@ -3,7 +3,7 @@ import type { Routes } from './route.ts'
 import { closed, Id, listOf, Name, Nullable, OneOf, Page, SignedDocument, Time } from './shapes.ts'
 import { Email, Kid, NewSecrets, OpaqueMessage, Recovery } from './user-keys.ts'
 
-// Invites without trusting the server (docs/protocol.md 4.6): the secret is in the link and never here.
+// Invites without trusting the server (docs/reference/protocol.md 4.6): the secret is in the link and never here.
 
 const Invite = closed({
   inviteId: Id,

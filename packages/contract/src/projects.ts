@@ -6,7 +6,7 @@ import { TransparencyObject } from './transparency.ts'
 import { Role, SignedVault, STATUS, VaultId, Version } from './vault-shapes.ts'
 import { vaults } from './vaults.ts'
 
-// A project names its vaults under the signature of its admins (docs/protocol.md 4.7), so that nobody can answer for it with
+// A project names its vaults under the signature of its admins (docs/reference/protocol.md 4.7), so that nobody can answer for it with
 // the secrets of other vaults.
 
 const reading = { kind: 'permission', permission: 'machine.project.read' } as const satisfies Access

@@ -36,7 +36,7 @@ export const listOf = <K extends string, T extends TSchema>(key: K, row: T) =>
     { additionalProperties: false },
   )
 
-/** A signed document as it travels (docs/protocol.md 2.3). Its content is checked by the protocol, not by this shape. */
+/** A signed document as it travels (docs/reference/protocol.md 2.3). Its content is checked by the protocol, not by this shape. */
 export const SignedDocument = Type.Unsafe<Envelope>(
   closed({
     payload: Type.String({ maxLength: 1_400_000 }),

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Routes } from './route.ts'
 import { closed, Nullable, SignedDocument } from './shapes.ts'
 
-// The transparency log of the caller's organisation (docs/protocol.md 5.9): enough to verify every answer, to replay every
+// The transparency log of the caller's organisation (docs/reference/protocol.md 5.9): enough to verify every answer, to replay every
 // leaf, and to keep a copy. Hashes and leaves are base64, as in the transparency object.
 
 const Hash = Type.String({ description: '32 bytes, base64' })
@@ -14,7 +14,7 @@ const Size = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 const DocHash = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', description: 'SHA-256 of the payload, base64url' })
 const StateName = Type.String({ maxLength: 200, pattern: '^[a-z]{1,16}(/[A-Za-z0-9:_-]{1,128}){0,3}$' })
 
-/** The transparency object of docs/protocol.md 5.4. */
+/** The transparency object of docs/reference/protocol.md 5.4. */
 export const TransparencyObject = closed({
   checkpoint: Checkpoint,
   consistency: Type.Optional(closed({ from: Size, hashes: Hashes })),

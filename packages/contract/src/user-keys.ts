@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { Routes } from './route.ts'
 import { closed, Id, Nullable, SignedDocument, Time } from './shapes.ts'
 
-// What a person opens their keys with. The server keeps all of it and can open none of it (docs/protocol.md section 8).
+// What a person opens their keys with. The server keeps all of it and can open none of it (docs/reference/protocol.md section 8).
 
 /** Where a person is reached, and their name at login; compared without regard to case. */
 export const Email = Type.String({

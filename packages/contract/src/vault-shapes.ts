@@ -4,7 +4,7 @@ import { type Static, Type } from 'typebox'
 import { closed, Id, Nullable, OneOf, SignedDocument, Time } from './shapes.ts'
 import { TransparencyObject } from './transparency.ts'
 
-// What answers about vaults, items and attachments have in common. Their meaning is in docs/protocol.md: here is only their form.
+// What answers about vaults, items and attachments have in common. Their meaning is in docs/reference/protocol.md: here is only their form.
 
 export const VaultId = Type.String({ pattern: '^v[a-z2-7]{32}$', description: 'Hash of the vault’s creation' })
 export const Hash = Type.String({ pattern: '^[A-Za-z0-9_-]{43}$', description: 'SHA-256, base64url' })
@@ -14,7 +14,7 @@ export const Role = OneOf(['READ', 'WRITE', 'ADMIN'])
 export const Ciphertext = Type.String({ maxLength: 131_072, description: 'v3 field envelope' })
 export const vaultParams = closed({ vaultId: VaultId })
 
-/** The members every answer about a vault carries (docs/protocol.md 4.5): enough to verify it without anything else. */
+/** The members every answer about a vault carries (docs/reference/protocol.md 4.5): enough to verify it without anything else. */
 export const SignedVault = Type.Unsafe<VaultAnswer>(
   closed({
     vaultId: VaultId,
@@ -30,7 +30,7 @@ export const SignedVault = Type.Unsafe<VaultAnswer>(
   }),
 )
 
-/** A change of a vault (docs/protocol.md 6.3): a signed head, what it brings, and the head it follows. */
+/** A change of a vault (docs/reference/protocol.md 6.3): a signed head, what it brings, and the head it follows. */
 export const CommitBody = Type.Unsafe<Commit>(
   closed({
     expect: closed({ headVersion: Type.Integer({ minimum: 0 }), headHash: Type.String({ maxLength: 43 }) }),

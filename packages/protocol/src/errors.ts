@@ -1,5 +1,5 @@
 /**
- * Every way this package refuses (docs/protocol.md section 9.3): what it means, and what a person should do.
+ * Every way this package refuses (docs/reference/protocol.md section 9.3): what it means, and what a person should do.
  * A code never changes its meaning; the `group` says how a client reacts by default.
  */
 export const PROTOCOL_ERRORS = {

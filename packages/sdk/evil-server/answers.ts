@@ -1,6 +1,6 @@
 import type { Envelope, EnvRow, ItemRow, JsonObject } from '@strongroom/protocol'
 
-// Answers as the attacker sees them: JSON, to be changed in place. The shapes are those of docs/protocol.md 4.5 and 5.4.
+// Answers as the attacker sees them: JSON, to be changed in place. The shapes are those of docs/reference/protocol.md 4.5 and 5.4.
 
 export interface Proven {
   name: string

@@ -77,7 +77,7 @@ export const DEEDS: Readonly<Record<Deed, string>> = {
 }
 
 export interface Attack {
-  /** The row of the table: 1 to 64, or `P…` for a row of docs/protocol.md 10 that has none there. */
+  /** The row of the table: 1 to 64, or `P…` for a row of docs/reference/protocol.md 10 that has none there. */
   readonly number: string
   readonly name: string
   readonly title: string

@@ -47,7 +47,7 @@ function lp(label: string, ...parts: readonly (string | number)[]): Buffer {
   return Buffer.concat([u32(encoded.length), ...encoded.flatMap((part) => [u32(part.length), part])])
 }
 
-/** A vault key of the attacker's choice, wrapped for the victim exactly as docs/protocol.md 3.2 asks. */
+/** A vault key of the attacker's choice, wrapped for the victim exactly as docs/reference/protocol.md 3.2 asks. */
 export async function wrapChosenKey(
   wrap: Document,
   victim: KeyBundle,

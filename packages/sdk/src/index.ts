@@ -1,5 +1,6 @@
 export { type CallOptions, type Client, type ClientOptions, createClient } from './client.ts'
 export { ApiError, TransportError } from './errors.ts'
+export { keyWords } from './key-words.ts'
 export {
   type Codes,
   connect,
@@ -9,6 +10,7 @@ export {
   type Person,
   type Server,
   type SetUpOptions,
+  type SigningPerson,
   setUp,
 } from './people.ts'
 export {
@@ -24,6 +26,8 @@ export {
 export {
   changePassphrase,
   type OwnSecrets,
+  type PreparedRotation,
+  prepareRotation,
   type RecoverOptions,
   type Rotation,
   recover,

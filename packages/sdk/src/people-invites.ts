@@ -16,9 +16,18 @@ import {
   verifyDocument,
 } from '@strongroom/protocol'
 import { registerPassphrase } from './passphrase.ts'
-import { type Codes, connect, ensureAnchor, type Owner, type Person, type Server, sealNewKeys } from './people.ts'
+import {
+  type Codes,
+  connect,
+  ensureAnchor,
+  type Owner,
+  type Person,
+  type Server,
+  type SigningPerson,
+  sealNewKeys,
+} from './people.ts'
 
-// Invites without trusting the server (docs/protocol.md 4.6): three steps, by the admin, the invitee, and the admin again.
+// Invites without trusting the server (docs/reference/protocol.md 4.6): three steps, by the admin, the invitee, and the admin again.
 
 const WEEK_MS = 7 * 24 * 3_600_000
 
@@ -39,7 +48,7 @@ export interface UserInvite {
 }
 
 /** The admin's first step: a signed invite for the server, and a link that must not pass through it. */
-export async function makeUserInvite(admin: Person, options: InviteOptions): Promise<UserInvite> {
+export async function makeUserInvite(admin: SigningPerson, options: InviteOptions): Promise<UserInvite> {
   const { email, name, tenantId, caps = ['member'], expiresInMs = WEEK_MS, note = '' } = options
   const { genesis } = parseTrustAnchor(admin.trustAnchor)
   const at = Date.now()
@@ -94,7 +103,7 @@ export type IsKnown = (principal: string) => boolean | Promise<boolean>
 
 /** The admin's second step: verifies that link and key were the invitee's, signs, and brings the key into the log. */
 export async function endorseInvite(
-  admin: Person,
+  admin: SigningPerson,
   { inviteId, userId }: Pick<UserInvite, 'inviteId' | 'userId'>,
   isKnown: IsKnown = () => false,
 ): Promise<void> {
@@ -118,7 +127,7 @@ export async function endorseInvite(
 }
 
 /** Removes a person, and signs off the keys that only a signature can end. */
-export async function removeUser(admin: Person, userId: string): Promise<void> {
+export async function removeUser(admin: SigningPerson, userId: string): Promise<void> {
   const { liveKeys } = await admin.client.users.remove({ params: { id: userId } })
   for (const kid of liveKeys) {
     const event = await makeDocument(keyRevoke, { org: admin.orgId, at: Date.now(), kid, reason: 'removed' }, [

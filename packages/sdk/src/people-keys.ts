@@ -7,6 +7,7 @@ import {
   formatDeviceSecret,
   formatRecoveryCode,
   type Identity,
+  type Rotation as KeyRotation,
   makeDeviceSecret,
   makeKeys,
   makeRecoveryCode,
@@ -26,7 +27,16 @@ import {
   recoveryTokenOf,
   registerPassphrase,
 } from './passphrase.ts'
-import { type Codes, connect, ensureAnchor, onDevice, type Person, pemOf, type Server } from './people.ts'
+import {
+  type Codes,
+  connect,
+  ensureAnchor,
+  onDevice,
+  type Person,
+  pemOf,
+  type Server,
+  type SigningPerson,
+} from './people.ts'
 
 // What a person does with their own keys: another passphrase, another recovery code, other keys, and the way back with the code.
 
@@ -45,7 +55,7 @@ interface Opened {
 }
 
 /** The sealed keys as they are now, with the key that opens them. */
-async function openOwn(person: Person, server: Server, own: OwnSecrets): Promise<Opened> {
+async function openOwn(person: SigningPerson, server: Server, own: OwnSecrets): Promise<Opened> {
   const deviceSecret = parseDeviceSecret(own.deviceSecret)
   const proven = await provePassphrase(person.client, {
     email: person.email,
@@ -120,38 +130,54 @@ export interface Rotation {
   readonly keys?: PrivateKeyMaterial | undefined
 }
 
+export interface PreparedRotation {
+  readonly keys: PrivateKeyMaterial
+  /** `SRR1-…`: the one before stops working with the old keys. */
+  readonly recoveryCode: string
+  readonly bundleVersion: number
+  /** Brings a rotation to these keys to the server, with the keys sealed for passphrase and code: all of it or nothing. */
+  submit(rotation: KeyRotation): Promise<void>
+}
+
+/** New keys of a person, sealed and ready; nothing has changed yet. */
+export async function prepareRotation(
+  person: SigningPerson,
+  server: Server,
+  own: OwnSecrets,
+  given?: PrivateKeyMaterial,
+): Promise<PreparedRotation> {
+  const { from, deviceSecret, proven } = await openOwn(person, server, own)
+  const keys = given ?? (await makeKeys())
+  const { kid } = await openKeys(`user:${person.userId}`, keys)
+  const place = { ...from.place, kid, bundleVersion: from.place.bundleVersion + 1 }
+  const unlock = deriveUnlockKey({ exportKey: proven.exportKey, deviceSecret }, place)
+  const privateBundle = await sealPrivateBundle(unlock, place, keys)
+  const code = makeRecoveryCode()
+  const bundle = await sealPrivateBundle(deriveRecoveryCodeKey(code, place), { ...place, phcParams: '' }, keys)
+  const recovery = { bundle, token: await recoveryTokenOf(code) }
+  const { bundleVersion } = place
+  return {
+    keys,
+    recoveryCode: formatRecoveryCode(code),
+    bundleVersion,
+    submit: async ({ event, replacements }) => {
+      const body = { event, replacements: [...replacements], bundleVersion, privateBundle, recovery }
+      await person.client.userKeys.rotate({ body })
+    },
+  }
+}
+
 /** New keys in place of the old ones, linked to them in the log. There is a new recovery code too. */
 export async function rotateUserKey(
   person: Person,
   server: Server,
   own: OwnSecrets,
-  { held, keys }: Rotation,
+  { held, keys: given }: Rotation,
 ): Promise<Person & { readonly recoveryCode: string }> {
-  const { from, deviceSecret, proven } = await openOwn(person, server, own)
-  const material = keys ?? (await makeKeys())
-  const next: Identity = await openKeys(`user:${person.userId}`, material)
-  const { event, replacements } = await rotateKey({ org: person.orgId, at: Date.now(), held }, person.identity, next)
-  const place = { ...from.place, kid: next.kid, bundleVersion: from.place.bundleVersion + 1 }
-  const privateBundle = await sealPrivateBundle(
-    deriveUnlockKey({ exportKey: proven.exportKey, deviceSecret }, place),
-    place,
-    material,
-  )
-  const code = makeRecoveryCode()
-  const bundle = await sealPrivateBundle(deriveRecoveryCodeKey(code, place), { ...place, phcParams: '' }, material)
-  const recovery = { bundle, token: await recoveryTokenOf(code) }
-  await person.client.userKeys.rotate({
-    body: {
-      event,
-      replacements: [...replacements],
-      bundleVersion: place.bundleVersion,
-      privateBundle,
-      recovery,
-    },
-  })
-  const exportPem = pemOf(person.userId, material)
-  const { bundleVersion } = place
-  return { ...person, identity: next, exportPem, bundleVersion, recoveryCode: formatRecoveryCode(code) }
+  const { keys, recoveryCode, bundleVersion, submit } = await prepareRotation(person, server, own, given)
+  const identity: Identity = await openKeys(`user:${person.userId}`, keys)
+  await submit(await rotateKey({ org: person.orgId, at: Date.now(), held }, person.identity, identity))
+  return { ...person, identity, exportPem: pemOf(person.userId, keys), bundleVersion, recoveryCode }
 }
 
 export interface RecoverOptions extends Server {

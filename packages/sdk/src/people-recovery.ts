@@ -16,9 +16,9 @@ import {
 } from '@strongroom/protocol'
 import type { TrustKeeper } from './engine/trust.ts'
 import { randomText } from './passphrase.ts'
-import type { Person } from './people.ts'
+import type { SigningPerson } from './people.ts'
 
-// After a restore (docs/protocol.md 9.4): the directory admins state that the log goes on from what the backup kept. One makes the
+// After a restore (docs/reference/protocol.md 9.4): the directory admins state that the log goes on from what the backup kept. One makes the
 // statement, others add their signatures wherever they are, and whoever made it sends it when there are enough.
 
 /** A restored log that waits for its statement. */
@@ -31,7 +31,7 @@ export interface RestoredLog {
 }
 
 /** The log as the server has it, under the signature of the pinned log key. Null if it does not wait for a statement. */
-export async function restoredLog(admin: Person): Promise<RestoredLog | null> {
+export async function restoredLog(admin: SigningPerson): Promise<RestoredLog | null> {
   const { restored } = await admin.client.transparency.recovery()
   if (!restored) return null
   const { origin, logVkeys } = parseTrustAnchor(admin.trustAnchor)
@@ -54,12 +54,12 @@ export interface RecoveryTerms {
 
 const DAY_MS = 86_400_000
 
-async function seenBy({ orgId }: Person, trust: TrustKeeper | undefined): Promise<LogPin | undefined> {
+async function seenBy({ orgId }: SigningPerson, trust: TrustKeeper | undefined): Promise<LogPin | undefined> {
   return trust && logPinOf(orgId, orgTrustOf(await trust.read(), orgId))
 }
 
 /** What an admin has seen and the backup kept must be one log: otherwise it is not this organisation's backup. */
-async function ensureKept({ client }: Person, pin: LogPin | undefined, keptSize: number): Promise<void> {
+async function ensureKept({ client }: SigningPerson, pin: LogPin | undefined, keptSize: number): Promise<void> {
   if (!pin?.seen || pin.seen.size > keptSize) return
   const state = await client.transparency.state({ query: { name: 'policy', have: pin.seen.size } })
   await verifyTransparency(state, pin, { now: Date.now(), maxStaleMs: DAY_MS })
@@ -70,7 +70,7 @@ function lossOf({ keptSize }: RestoredLog, seen: LogPin['seen'] | undefined, giv
   return seen && seen.size > keptSize ? { size: seen.size, root: toBase64url(seen.root) } : { size: keptSize, root: '' }
 }
 
-async function waiting(admin: Person): Promise<RestoredLog> {
+async function waiting(admin: SigningPerson): Promise<RestoredLog> {
   const restored = await restoredLog(admin)
   if (!restored)
     throw new ProtocolError('bad_transition', 'the log was not restored, or its recovery was stated already')
@@ -78,7 +78,7 @@ async function waiting(admin: Person): Promise<RestoredLog> {
 }
 
 /** The first admin's step: a statement about the log as it was restored, with one signature. */
-export async function makeRecoveryStatement(admin: Person, terms: RecoveryTerms): Promise<Envelope> {
+export async function makeRecoveryStatement(admin: SigningPerson, terms: RecoveryTerms): Promise<Envelope> {
   const restored = await waiting(admin)
   const { keptSize, keptRoot } = restored
   const pin = await seenBy(admin, terms.trust)
@@ -90,7 +90,7 @@ export async function makeRecoveryStatement(admin: Person, terms: RecoveryTerms)
 
 /** Another admin's step: looks at the server itself, and signs only what is true there. */
 export async function countersignRecovery(
-  admin: Person,
+  admin: SigningPerson,
   statement: unknown,
   { trust }: Pick<RecoveryTerms, 'trust'> = {},
 ): Promise<Envelope> {
@@ -105,7 +105,7 @@ export async function countersignRecovery(
 }
 
 /** The last step, by the admin who made the statement. From here on the server takes changes again. */
-export async function sendRecovery(admin: Person, statement: Envelope): Promise<{ readonly index: number }> {
+export async function sendRecovery(admin: SigningPerson, statement: Envelope): Promise<{ readonly index: number }> {
   const { payload, payloadType, signatures } = statement
   const event = { payload, payloadType, signatures: [...signatures] }
   const { index } = await admin.client.directory.recoverLog({ body: { event } })

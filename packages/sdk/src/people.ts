@@ -72,6 +72,9 @@ export interface Person {
   readonly bundleVersion: number
 }
 
+/** A person as far as signing for the organisation goes, also one whose session was opened elsewhere. */
+export type SigningPerson = Pick<Person, 'client' | 'orgId' | 'userId' | 'email' | 'identity' | 'trustAnchor'>
+
 export interface Owner {
   readonly orgId: string
   readonly userId: string

@@ -3,8 +3,9 @@ import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-// Builds what is published: `node packages/server/scripts/build.ts <directory>` writes the package there, with JavaScript and the
-// migrations, ready for `npm pack`. It needs the packages protocol and contract, which packages/sdk/scripts/build.ts writes.
+// Builds what is published: `node packages/server/scripts/build.ts <directory>` writes the package there, with JavaScript, the
+// migrations and the documentation, ready for `npm pack`. It needs the packages protocol and contract, which
+// packages/sdk/scripts/build.ts writes.
 
 const root = fileURLToPath(new URL('../../..', import.meta.url))
 const own = fileURLToPath(new URL('..', import.meta.url))
@@ -27,7 +28,7 @@ function published(): string {
     ...rest,
     // It runs on Node 24, which whoever starts it sees to. npm leaves out what asks for a newer Node than its own without a word.
     engines: { node: '>=20.19' },
-    files: ['dist', 'migrations'],
+    files: ['dist', 'docs', 'migrations'],
     exports: Object.fromEntries(Object.entries(exports).map(([door, source]) => [door, built(source)])),
   }
   return `${JSON.stringify(manifest, null, 2)}\n`
@@ -52,6 +53,14 @@ function compile(into: string): void {
   if (status !== 0) throw new Error('the sources do not compile')
 }
 
+/** The pages, and what the command line says of itself: no import leads there, a program writes it. */
+function document(into: string): void {
+  cpSync(join(root, 'docs'), into, { recursive: true })
+  const writer = join(root, 'packages/cli/scripts/write-docs.ts')
+  const { status } = spawnSync(process.execPath, [writer, into], { stdio: 'inherit' })
+  if (status !== 0) throw new Error('the command line could not be documented')
+}
+
 /** Writes the package to `into` and says where it is. */
 export function build(into: string): string {
   const place = resolve(into)
@@ -61,6 +70,7 @@ export function build(into: string): string {
   compile(draft)
   cpSync(join(draft, 'server/src'), join(place, 'dist'), { recursive: true })
   rmSync(draft, { recursive: true, force: true })
+  document(join(place, 'docs'))
   cpSync(join(own, 'migrations'), join(place, 'migrations'), { recursive: true })
   cpSync(join(root, 'LICENSE'), join(place, 'LICENSE'))
   writeFileSync(join(place, 'package.json'), published())

@@ -42,7 +42,7 @@ function tellParent(server: RunningServer, setupToken: string | undefined, stop:
 function welcome(server: RunningServer, setupToken: string | undefined): void {
   const { config } = server.deps
   say(`ready at ${server.url}`)
-  say(`  API reference  ${server.url}/docs`)
+  say(`  documentation  ${server.url}/docs`)
   say(`  data           ${config.databaseUrl === undefined ? config.dataDirectory : 'the PostgreSQL of DATABASE_URL'}`)
   if (setupToken !== undefined) {
     say(`  setup token    ${setupToken}`)

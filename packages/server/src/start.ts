@@ -70,6 +70,7 @@ export async function provideDatabase(
   config: Config,
   progress: (step: string) => void,
   undo: (() => Promise<void>)[],
+  { migrates }: { readonly migrates: boolean } = { migrates: true },
 ): Promise<{ database: Database; worker: Database; logins: Logins; databaseDied: Promise<void> }> {
   const { logins, databaseDied } =
     config.databaseUrl === undefined
@@ -78,7 +79,7 @@ export async function provideDatabase(
           logins: await provideExternalRoles(config.databaseUrl, config.migrationUrl),
           databaseDied: new Promise<void>(() => undefined),
         }
-  await migrate({ connection: logins.owner, progress })
+  await migrate({ connection: logins.owner, progress, onlyCheck: !migrates })
   const database = openDatabase({ connection: logins.app, poolSize: config.poolSize }, () => undefined)
   undo.push(() => database.close())
   await checkSettings(database.pool)

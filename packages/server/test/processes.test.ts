@@ -26,7 +26,7 @@ let first: ServerProcess
 let second: ServerProcess
 let world: World
 
-/** What docs/operations.md asks of an operator: a login, its database, and the two roles. */
+/** What docs/how-to/self-host.md asks of an operator: a login, its database, and the two roles. */
 async function prepare({ socketDirectory, port, superuserPassword }: EmbeddedPostgres): Promise<string> {
   const host = socketDirectory
   const admin = new pg.Client({ host, port, user: 'postgres', password: superuserPassword, database: 'postgres' })

@@ -180,7 +180,19 @@ const whoCanDecrypt = command({
   },
 })
 
+const exposure = command({
+  summary: 'what an agent or a person could ever have decrypted',
+  about:
+    'From the log alone: every vault key that was ever wrapped for one of its keys, from when to when, and what is under those keys now. For after a key was lost. What no log can say is listed with it.',
+  args: { who: arg.one('name, email or id of an agent or a person, or a key id', { completes: 'agent' }) },
+  flags: {},
+  examples: [{ run: 'strongroom access exposure checkout-bot', does: 'vaults, and how many values to write anew' }],
+  next: 'strongroom access revoke NAME --vault VAULT',
+  output: async () => (await shapes()).exposureShape,
+  run: async (cli, { args }) => (await import('../access/exposure.ts')).showExposure(cli, args.who),
+})
+
 export const access: Group = {
   summary: 'access lists: who may read, write and share',
-  verbs: { list, grant, revoke, replace, explain, 'who-can-decrypt': whoCanDecrypt },
+  verbs: { list, grant, revoke, replace, explain, 'who-can-decrypt': whoCanDecrypt, exposure },
 }

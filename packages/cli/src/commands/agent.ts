@@ -1,6 +1,7 @@
 import type { Group } from '../model/command.ts'
 import { archive, linkItem, roles, update } from './agent/change.ts'
 import { create } from './agent/create.ts'
+import { endorse, enrol, pending, request, revokeKey } from './agent/enrol.ts'
 import { bundle, rotateKey, rotateRuntimeKey } from './agent/keys.ts'
 import { list, show } from './agent/look.ts'
 import { test } from './agent/test.ts'
@@ -15,6 +16,11 @@ export const agent: Group = {
     bundle,
     'rotate-key': rotateKey,
     'rotate-runtime-key': rotateRuntimeKey,
+    'revoke-key': revokeKey,
+    enrol,
+    request,
+    pending,
+    endorse,
     update,
     roles,
     'link-item': linkItem,

@@ -1,37 +1,8 @@
 import { CliError } from '../errors/cli-error.ts'
-import { CLI_CODES, type CodeEntry, EXIT } from '../errors/codes.ts'
-import { SDK_CODES } from '../errors/sdk-codes.ts'
-import { exitOfStatus } from '../errors/shown.ts'
+import { EXIT } from '../errors/codes.ts'
+import { everyCode } from '../errors/every-code.ts'
 import { arg, command } from '../model/command.ts'
 import { nearest } from '../model/nearest.ts'
-
-// Every code that can be met: of this program, of the API, of the protocol.
-
-interface Explained {
-  readonly code: string
-  readonly from: readonly ('program' | 'api' | 'protocol')[]
-  readonly meaning: string
-  readonly next?: string
-  readonly status?: number
-  readonly exitCode: number
-}
-
-async function all(): Promise<ReadonlyMap<string, Explained>> {
-  const { ERRORS } = await import('@strongroom/contract')
-  const { PROTOCOL_ERRORS } = await import('@strongroom/protocol')
-  const found = new Map<string, Explained>()
-  const add = (one: Explained): void => {
-    const before = found.get(one.code)
-    found.set(one.code, before ? { ...one, ...before, from: [...before.from, ...one.from] } : one)
-  }
-  for (const [code, { exitCode, about }] of Object.entries({ ...SDK_CODES, ...CLI_CODES } as Record<string, CodeEntry>))
-    add({ code, from: ['program'], meaning: about, exitCode })
-  for (const [code, { status, message, hint }] of Object.entries(ERRORS))
-    add({ code, from: ['api'], meaning: message, next: hint, status, exitCode: exitOfStatus(status) })
-  for (const [code, [group, meaning, next]] of Object.entries(PROTOCOL_ERRORS))
-    add({ code, from: ['protocol'], meaning, next, exitCode: group === 'form' ? EXIT.invalid : EXIT.unverified })
-  return found
-}
 
 const SOURCES = { program: 'this program', api: 'the server', protocol: 'the verification on this machine' } as const
 const MOST_NEAR = 4
@@ -46,7 +17,7 @@ export const explain = command({
   ],
   output: async () => (await import('../schemas/config.ts')).explainShape,
   run: async (cli, { args }) => {
-    const codes = await all()
+    const codes = await everyCode()
     const asked = args.code.trim().toLowerCase()
     const found = codes.get(asked)
     if (!found) {

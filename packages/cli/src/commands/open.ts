@@ -15,7 +15,7 @@ const PAGES: Readonly<Record<string, string>> = {
   log: '/log',
   access: '/access',
   docs: '/docs',
-  api: '/docs#api',
+  api: '/docs/api',
   errors: '/docs/errors',
 }
 

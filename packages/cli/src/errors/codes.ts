@@ -1,3 +1,5 @@
+import { OPERATOR_CODES } from './operator-codes.ts'
+
 // What this program itself refuses with. A code never changes; `strongroom explain CODE` prints `about`.
 
 export interface CodeEntry {
@@ -67,6 +69,22 @@ export const CLI_CODES = {
   },
   field_not_found: { exitCode: EXIT.notFound, about: 'The item has no field of this name.' },
   vault_not_found: { exitCode: EXIT.notFound, about: 'There is no vault of this name that you can see.' },
+  key_not_found: { exitCode: EXIT.notFound, about: 'There is no such key, or none that counts.' },
+  fingerprint_required: {
+    exitCode: EXIT.usage,
+    about:
+      'Which key belongs to a name only the server says. Ask the agent for the fingerprint on its own screen, and sign for that.',
+  },
+  tenant_not_found: { exitCode: EXIT.notFound, about: 'There is no tenant of this name or id that you can see.' },
+  invite_not_accepted: {
+    exitCode: EXIT.invalid,
+    about: 'There is no accepted invite to sign for: the invitee runs `strongroom init --invite FILE` first.',
+  },
+  file_not_found: { exitCode: EXIT.notFound, about: 'The item has no file of this name.' },
+  file_name_taken: {
+    exitCode: EXIT.invalid,
+    about: 'The item has a file of this name. `strongroom file put --replace` makes the new one its next version.',
+  },
   input_too_large: { exitCode: EXIT.invalid, about: 'What was piped in is larger than this command takes.' },
   import_unreadable: {
     exitCode: EXIT.invalid,
@@ -214,6 +232,7 @@ export const CLI_CODES = {
     about: 'There is no such code. The refusal names those that look like it.',
   },
   unhealthy: { exitCode: EXIT.partly, about: 'A check of `strongroom doctor` failed. Each one says how to fix it.' },
+  ...OPERATOR_CODES,
 } as const satisfies Readonly<Record<string, CodeEntry>>
 
 export type CliCode = keyof typeof CLI_CODES

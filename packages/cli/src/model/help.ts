@@ -57,7 +57,7 @@ export function groupHelp(path: string, { summary, verbs }: Group, style: Style)
   return lines.join('\n')
 }
 
-const HEADINGS = ['start', 'every day', 'manage', 'money', 'look', 'this program'] as const
+export const HEADINGS = ['start', 'every day', 'manage', 'money', 'look', 'this program'] as const
 
 export function rootHelp(style: Style): string {
   const lines = ['Secrets for processes, people and agents, verified before they are opened.', '']

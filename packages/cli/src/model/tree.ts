@@ -71,15 +71,35 @@ export const TREE: Readonly<Record<string, Entry>> = {
     heading: 'manage',
     load: async () => (await import('../commands/item.ts')).item,
   },
+  file: {
+    summary: 'files of items: encrypted here, of any size',
+    heading: 'manage',
+    load: async () => (await import('../commands/file.ts')).file,
+  },
   project: {
     summary: 'projects: vaults that make one environment',
     heading: 'manage',
     load: async () => (await import('../commands/project.ts')).project,
   },
+  admin: {
+    summary: 'the server itself, on its host',
+    heading: 'manage',
+    load: async () => (await import('../commands/admin.ts')).admin,
+  },
   agent: {
     summary: 'agents: what processes act as',
     heading: 'manage',
     load: async () => (await import('../commands/agent.ts')).agent,
+  },
+  key: {
+    summary: 'keys of people and agents',
+    heading: 'manage',
+    load: async () => (await import('../commands/key.ts')).key,
+  },
+  user: {
+    summary: 'people: invited, endorsed, removed',
+    heading: 'manage',
+    load: async () => (await import('../commands/user.ts')).user,
   },
   access: {
     summary: 'access lists: who may read, write and share',

@@ -1,5 +1,7 @@
 import { resolve } from 'node:path'
 import type { Cli } from '../cli.ts'
+import { safeText } from '../output/safe-text.ts'
+import { readConfigFile } from '../place/config-file.ts'
 import { writePrivate } from '../place/private-file.ts'
 import type { Read } from '../project/read-sources.ts'
 import type { Loaded } from './loaded.ts'
@@ -19,16 +21,36 @@ function ageOf(since: Date, now: number): string {
   return `${Math.floor(ms / size)} ${unit}`
 }
 
-/** `user:8f2c…` without the part that only programs need. */
-const shortSigner = (kid: string): string => {
+export type NameOf = (principal: string) => string | undefined
+
+/** Names of those who are signed in on this machine. What others are called only the server says, so they stay ids. */
+export async function localNames({ paths }: Cli): Promise<NameOf> {
+  const { profiles } = await readConfigFile(paths.config).catch(() => ({ profiles: {} }))
+  const known = Object.entries(profiles).flatMap(([name, { email, user, agent }]): [string, string][] => {
+    if (user !== undefined) return [[`user:${user}`, safeText(email ?? name)]]
+    return agent === undefined ? [] : [[`agent:${agent}`, name]]
+  })
+  const names = new Map(known)
+  return (principal) => names.get(principal)
+}
+
+/** `ada@northwind.test`, or `user:8f2c…` without the part that only programs need. */
+const shownSigner = (kid: string, nameOf: NameOf): string => {
   const [kind = '', id = ''] = kid.split(':')
-  return id.length > 12 ? `${kind}:${id.slice(0, 8)}…` : `${kind}:${id}`
+  return nameOf(`${kind}:${id}`) ?? (id.length > 12 ? `${kind}:${id.slice(0, 8)}…` : `${kind}:${id}`)
 }
 
 const counted = (n: number): string => `${n} ${n === 1 ? 'secret' : 'secrets'}`
 
-export function summaryLine({ receipts, from }: Loaded, secrets: number, tookMs: number, now = Date.now()): string {
-  const signers = [...new Set(receipts.map(({ signerKeyId }) => shortSigner(signerKeyId)))]
+export interface Verified {
+  readonly loaded: Loaded
+  readonly secrets: number
+  readonly nameOf: NameOf
+}
+
+export function summaryLine({ loaded, secrets, nameOf }: Verified, tookMs: number, now = Date.now()): string {
+  const { receipts, from } = loaded
+  const signers = [...new Set(receipts.map(({ signerKeyId }) => shownSigner(signerKeyId, nameOf)))]
   const sizes = receipts.map(({ checkpoint }) => checkpoint.treeSize)
   const cached = receipts.filter(({ source }) => source === 'cache').map(({ fetchedAt }) => fetchedAt.getTime())
   const parts = [

@@ -17,6 +17,7 @@ import type { Mount, MountOrder } from './mount.ts'
 import { ensureProgram } from './program.ts'
 import { type Conflict, forProcess, type ShapeFlags, shaped, unified } from './shape.ts'
 import { type OnChange, onChangeOf, type Supervised, supervise } from './supervise.ts'
+import { isUnread } from './unread.ts'
 import type { PartRead, Watching } from './watching.ts'
 
 export interface RunFlags extends SourceFlags, ShapeFlags, FreshnessFlags {
@@ -140,9 +141,11 @@ const counted = (variables: ReadonlyMap<string, Read>): number =>
 async function announce(cli: Cli, flags: RunFlags, { loaded, variables }: Outfit, program: string): Promise<void> {
   const isSaid = Boolean(cli.io.stderr.isTTY) && !cli.isQuiet && !cli.isJson
   if (!isSaid && flags.receipt === undefined) return
-  const { summaryLine, writeReceipt } = await import('./report.ts')
+  const { localNames, summaryLine, writeReceipt } = await import('./report.ts')
   if (flags.receipt !== undefined) await writeReceipt(cli, flags.receipt, loaded, variables, program)
-  if (isSaid) cli.say(cli.errorStyle.dim(summaryLine(loaded, counted(variables), performance.now())))
+  if (!isSaid) return
+  const verified = { loaded, secrets: counted(variables), nameOf: await localNames(cli) }
+  cli.say(cli.errorStyle.dim(summaryLine(verified, performance.now())))
 }
 
 interface Start {
@@ -156,7 +159,8 @@ async function startWith(cli: Cli, flags: RunFlags, sources: Sources, start: Sta
   const { program, args, onChange } = start
   let outfit = await outfitOf(cli, flags, sources.read)
   let values = [...maskedValues(outfit.variables), ...(input ? [[STDIN, input.bytes()] as const] : [])]
-  const masker = flags.mask === 'never' || values.length === 0 ? undefined : maskersOf(() => values)
+  const isPlain = flags.mask === 'never' || values.length === 0 || isUnread(cli.io)
+  const masker = isPlain ? undefined : maskersOf(() => values)
   const orderOf = ({ env }: Outfit): Order => ({ command: program, args, env, masker, input: input?.bytes() })
   const follow: Supervised['follow'] = (changed) =>
     watching?.follow((now) => {

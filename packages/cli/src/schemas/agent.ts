@@ -71,3 +71,39 @@ export const agentLinkShape = Type.Object({
   agentId: Type.String(),
   vaultItem: Type.Union([Type.Object({ vaultId: Type.String(), itemId: Type.String() }), Type.Null()]),
 })
+
+const fingerprint = Type.String({ description: 'To be compared with what the agent itself shows' })
+
+export const agentEnrolledShape = Type.Object({
+  agent: agentShape,
+  endorser: Type.String(),
+  enrolment: Type.Optional(Type.String({ description: 'A secret, shown once: it makes the keys of the agent' })),
+  file: Type.Optional(Type.String()),
+})
+
+export const agentRequestShape = Type.Object({
+  agentId: Type.String(),
+  keyId: Type.String(),
+  fingerprint,
+  words: Type.String(),
+  profile: Type.Optional(Type.String()),
+  file: Type.Optional(Type.String()),
+})
+
+export const agentPendingShape = Type.Array(
+  Type.Object({
+    keyId: Type.String(),
+    agentId: Type.String(),
+    agent: Type.String(),
+    fingerprint,
+    words: Type.String(),
+    requestedAt: Type.String(),
+  }),
+)
+
+export const agentEndorsedShape = Type.Object({ keyId: Type.String(), vaults: Type.Array(vaultRole) })
+
+export const agentRevokedShape = Type.Object({
+  keyId: Type.String(),
+  rotationDue: Type.Array(Type.String({ description: 'Vaults whose key it knew' })),
+})

@@ -28,12 +28,26 @@ async function openStore(cli: Cli, file: string | undefined): Promise<void> {
   await readyKeyStore(cli, await choosePassphrase(cli, { file, own: [] }))
 }
 
+/** Before a bundle is made here: its profile has to be free, and the key store open. */
+export async function readyFor(cli: Cli, name: string, agentId: string, passphraseFile?: string): Promise<void> {
+  await ensureFree(cli, ensureProfileName(name), agentId)
+  await openStore(cli, passphraseFile)
+}
+
 export async function saveBundle(cli: Cli, wanted: string | undefined, flags: LoginFlags): Promise<Result> {
   const text = (await secretFromFile(cli, flags.bundle ?? '-', '--bundle')).trim()
+  return keepBundle(cli, wanted, text, flags)
+}
+
+export async function keepBundle(
+  cli: Cli,
+  wanted: string | undefined,
+  text: string,
+  flags: Pick<LoginFlags, 'passphrase-file'>,
+): Promise<Result> {
   const { server, org, agentId, trustAnchor } = parseBundle(text)
   const name = ensureProfileName(wanted ?? agentId)
-  await ensureFree(cli, name, agentId)
-  await openStore(cli, flags['passphrase-file'])
+  await readyFor(cli, name, agentId, flags['passphrase-file'])
   const store = await cli.keyStore()
   await store.put(name, text)
   await keepProfile(cli, name, {

@@ -40,6 +40,9 @@ function folder(name: string, files: Readonly<Record<string, string>>): string {
   return path
 }
 
+/** A machine without its server. */
+const AWAY = { env: { STRONGROOM_SERVER: 'http://127.0.0.1:9', STRONGROOM_MAX_RETRIES: '0' } }
+
 const requests = ({ stderr }: Exit): readonly string[] =>
   [...String(stderr).matchAll(/^strongroom: (\w+ \S+) \d+/gm)].map(([, request]) => request ?? '')
 
@@ -49,7 +52,8 @@ it('gives the variables of a vault, of the only vault, of a project, and of the 
   await scene.alice.projects.create({ name: 'Store', slug: 'store', vaults: ['prod'] })
   await scene.alice.permissions.grant({ project: 'store' }, { principal: `agent:${await agentId()}`, role: 'READ' })
   expect(await environment(['--project', 'store'])).toMatchObject(SECRETS)
-  expect(await refusal(['--project', 'store', '--offline'])).toMatchObject({ code: 'not_cached' })
+  expect(await environment(['--project', 'store', '--offline'], AWAY)).toMatchObject(SECRETS)
+  expect(await refusal(['--project', 'other', '--offline'], AWAY)).toMatchObject({ code: 'not_cached', exitCode: 7 })
   expect(await environment([], { env: { STRONGROOM_VAULT: 'prod' } })).toMatchObject(SECRETS)
 })
 
@@ -169,13 +173,12 @@ it('never gives its own credentials to the child, and with --clean-env next to n
 it('answers offline from what was read before, says how old it may be, and asks when it shall', async () => {
   const vault = ['--vault', 'prod']
   await environment(vault)
-  const away = { env: { STRONGROOM_SERVER: 'http://127.0.0.1:9', STRONGROOM_MAX_RETRIES: '0' } }
-  expect(await environment([...vault, '--offline'], away)).toMatchObject(SECRETS)
-  expect(await environment(vault, away)).toMatchObject(SECRETS)
-  expect(await environment([...vault, '--fresh', 'never'], away)).toMatchObject(SECRETS)
-  expect(await refusal([...vault, '--fresh', 'always'], away)).toMatchObject({ code: 'connection_failed', exitCode: 7 })
-  expect(await refusal([...vault, '--offline', '--max-age', '1ms'], away)).toMatchObject({ code: 'stale_view' })
-  expect(await refusal(['--vault', 'never-read', '--offline'], away)).toMatchObject({ code: 'not_cached', exitCode: 7 })
+  expect(await environment([...vault, '--offline'], AWAY)).toMatchObject(SECRETS)
+  expect(await environment(vault, AWAY)).toMatchObject(SECRETS)
+  expect(await environment([...vault, '--fresh', 'never'], AWAY)).toMatchObject(SECRETS)
+  expect(await refusal([...vault, '--fresh', 'always'], AWAY)).toMatchObject({ code: 'connection_failed', exitCode: 7 })
+  expect(await refusal([...vault, '--offline', '--max-age', '1ms'], AWAY)).toMatchObject({ code: 'stale_view' })
+  expect(await refusal(['--vault', 'never-read', '--offline'], AWAY)).toMatchObject({ code: 'not_cached', exitCode: 7 })
   const never = await scene.strongroom(['run', '--verbose', ...vault, '--fresh', 'never', '--', 'true'])
   expect(requests(never)).toEqual([])
 })

@@ -97,7 +97,7 @@ export async function buildProgram(): Promise<{ readonly program: string; remove
   await build(place)
   symlinkSync(MODULES, join(place, 'node_modules'))
   return {
-    program: join(place, 'bin/strongroom.mjs'),
+    program: join(place, 'bin/strongroom.cjs'),
     remove: () => rmSync(place, { recursive: true, force: true }),
   }
 }

@@ -5,7 +5,7 @@ import { type Scene, SECRETS, startScene } from './scene.ts'
 
 // Driven through a real pseudo-terminal, beside the command alone where that shows a difference. Catches: a child that sees no
 // terminal, loses its colours or its width, does not hear of a new size, of Ctrl-C or of Ctrl-Z, or waits behind a prompt that is
-// not drawn; a value on the screen.
+// not drawn; a value on the screen. Seen red: a signer who is signed in here called by an id.
 
 let scene: Scene
 beforeAll(async () => {
@@ -19,6 +19,8 @@ const place = () => {
   const { NO_COLOR: off, ...env } = scene.machine.env
   return { env: { ...env, ...colourful, PS1: '$ ' }, cwd: scene.machine.home, program: scene.program }
 }
+/** The same agent, on the machine on which the founder is signed in. */
+const atFounders = () => ({ ...place().env, ...scene.person.env, STRONGROOM_BUNDLE: scene.bundle })
 const RUN = ['run', '--vault', 'prod', '--offline', '--']
 /** For a shell: a checkout may lie anywhere. */
 const NODE = `'${process.execPath}'`
@@ -43,6 +45,10 @@ it('says once what was verified, from where and how old, and nothing with --quie
     /strongroom: 2 secrets from prod · signer user:\S+ ✓ · log \d+ ✓ · from the cache, \d+ \w+ old · \d+ ms/,
   )
   await told.ended
+  // Who is signed in on this machine, too, is called by their name.
+  const known = openTerminal(['run', '--vault', 'prod', '--', 'true'], { ...place(), env: atFounders() })
+  await known.sees(`secrets from prod · signer ${scene.world.founder.email} ✓ · log`)
+  await known.ended
   const quiet = open(['true'], ['run', '--quiet', '--vault', 'prod', '--offline', '--'])
   await quiet.ended
   expect(quiet.screen()).toBe('')

@@ -14,7 +14,7 @@ export interface VectorCase {
 
 export interface VectorFile {
   readonly vectors: string
-  /** Of docs/protocol.md. */
+  /** Of docs/reference/protocol.md. */
   readonly section: string
   readonly comment: string
   /** What several cases share. */

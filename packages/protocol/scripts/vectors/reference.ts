@@ -1,6 +1,6 @@
 import * as crypto from 'node:crypto'
 
-// A second, naive implementation of the small formats, written from the text of docs/protocol.md and sharing no line with
+// A second, naive implementation of the small formats, written from the text of docs/reference/protocol.md and sharing no line with
 // src/. What it computes is written into the vectors, so these files are no mere copy of what the package gives.
 
 export const sha256 = (...parts: readonly Uint8Array[]): Buffer =>

@@ -163,7 +163,7 @@ export function adoptRecovery(
   return { store: recordAlarm(adopted, org, alarm), notices, alarm }
 }
 
-/** Both logs, and the keys whose end or caps only this client knows: they have to be ended or set again (docs/operations.md). */
+/** Both logs, and the keys whose end or caps only this client knows: they have to be ended or set again (docs/how-to/back-up-and-restore.md). */
 function describe({ docHash, payload, view, before }: VerifiedRecovery, kept: OrgTrust): string {
   const { size, root } = view.checkpoint
   const logs = `kept ${payload.keptSize} ${payload.keptRoot}, seen ${before.size} ${toBase64url(before.root)}, now ${size} ${toBase64url(root)}`

@@ -5,7 +5,7 @@ import { payloadOf, rewrite } from '../forgery.ts'
 import { logFalsely } from '../log.ts'
 import { olderThan } from '../material.ts'
 
-// Rows of docs/protocol.md 10 that concern a reader and that no row of the table has.
+// Rows of docs/reference/protocol.md 10 that concern a reader and that no row of the table has.
 
 type Entry = { p: string; role: string }
 const entriesOf = (acl: JsonObject): Entry[] => acl as unknown as Entry[]

@@ -12,7 +12,7 @@ import { payloadOf, rewrite, wrapChosenKey } from '../forgery.ts'
 import { logFalsely } from '../log.ts'
 import { adminIn, introduce, olderThan, otherVault, outsiderIn } from '../material.ts'
 
-// Wrapped vault keys, rows 13 to 20, and rows 12 and 13 of docs/protocol.md 10.
+// Wrapped vault keys, rows 13 to 20, and rows 12 and 13 of docs/reference/protocol.md 10.
 
 const first = ({ wrappedKeys }: EnvironmentBody) => need(wrappedKeys[0], 'an answer with a wrapped key')
 

@@ -23,7 +23,7 @@ import type { Receipt } from './receipt.ts'
 import { keysFor, receiptFor } from './vaults.ts'
 import { readVerified, roundOf } from './verified.ts'
 
-// Attachments as their signed checkpoints show them (docs/protocol.md 7). Integrity and currency come from the row in the head.
+// Attachments as their signed checkpoints show them (docs/reference/protocol.md 7). Integrity and currency come from the row in the head.
 
 /** Row, checkpoint, signature, place, signer. */
 export async function checkAsset(head: VerifiedHead, candidate: unknown): Promise<VerifiedAsset> {

@@ -65,7 +65,7 @@ export const baseIn = ({ item }: Pick<SealedItem, 'item'>): ItemBase => ({
 })
 
 /**
- * The newer content a conflict brings along (docs/protocol.md 6.3): changed details, items that left, attachments. Rows follow
+ * The newer content a conflict brings along (docs/reference/protocol.md 6.3): changed details, items that left, attachments. Rows follow
  * from the details, and all of it must recompute to the roots of the newer head.
  */
 export async function verifyMaterial(

@@ -16,7 +16,7 @@ import type { Receipt } from './receipt.ts'
 import { receiptFor } from './vaults.ts'
 import { alarming, readVerified, roundOf } from './verified.ts'
 
-// An attachment on its way down (docs/protocol.md 7): row, checkpoint and signer are verified before a byte is asked for; each segment
+// An attachment on its way down (docs/reference/protocol.md 7): row, checkpoint and signer are verified before a byte is asked for; each segment
 // is given out after its tag, and the last only after sizes and hashes of the whole.
 
 interface Ticket {

@@ -29,7 +29,12 @@ export async function readCached(actor: Actor, vaultId: string, maxAgeMs: number
 }
 
 /** What is cached says itself when it was fetched; the trust store knows when the server was last heard at all. */
-function ensureYoung({ fetchedAt }: CachedAnswer, { checkpointAt }: OrgTrust, now: number, maxAgeMs: number): void {
+export function ensureYoung(
+  { fetchedAt }: CachedAnswer,
+  { checkpointAt }: OrgTrust,
+  now: number,
+  maxAgeMs: number,
+): void {
   const ageMs = now - Math.min(fetchedAt, checkpointAt + REFRESH_MS)
   refuseUnless(ageMs <= maxAgeMs, 'stale_view', 'the cached answer is older than allowed', { ageMs, maxAgeMs })
   refuseUnless(ageMs >= 0, 'stale_view', 'the cached answer is of a time to come', { ageMs })
@@ -64,14 +69,14 @@ function cachedTrust(pins: Pins, vaultId: string, answer: unknown, maxAgeMs: num
 }
 
 /** What the checkpoint of an answer claims; verified with the rest. */
-function sizeOf(answer: unknown): number {
+export function sizeOf(answer: unknown): number {
   const { checkpoint } = membersOf(membersOf(answer, 'answer').transparency, 'transparency')
   const [, size] = String(checkpoint).split('\n')
   return Number(size)
 }
 
-/** It is of a log that was restored since, from the part that is gone (docs/protocol.md 9.4). */
-function isGivenUp({ answer, fetchedAt }: CachedAnswer, { recoveries = [] }: OrgTrust): boolean {
+/** It is of a log that was restored since, from the part that is gone (docs/reference/protocol.md 9.4). */
+export function isGivenUp({ answer, fetchedAt }: CachedAnswer, { recoveries = [] }: OrgTrust): boolean {
   const accepted = recoveries.filter(({ at }) => at !== undefined && fetchedAt <= at)
   return accepted.length > 0 && accepted.some(({ index }) => !(sizeOf(answer) <= index))
 }
@@ -90,7 +95,7 @@ function ensureSound({ head }: OpenedEnvironment, { signers }: OrgTrust): void {
 const MERELY_OLD = new Set(['stale_view', 'vault_rollback', 'log_rollback', 'missing_consistency'])
 
 /** A cache that was overtaken is no alarm; one that was tampered with is. */
-async function alarmingUnlessOld<T>(
+export async function alarmingUnlessOld<T>(
   actor: Actor,
   refusal: Parameters<typeof alarming>[1],
   work: () => Promise<T>,

@@ -1,7 +1,7 @@
 import { EMPTY_TRUST_STORE, type OrgTrust, parseTrustAnchor, pinAnchor, type TrustStore } from '@strongroom/protocol'
 import { makeQueue } from './queue.ts'
 
-// Where a client keeps what it remembers (docs/protocol.md 9.1). The protocol computes the next store; a keeper only stores it.
+// Where a client keeps what it remembers (docs/reference/protocol.md 9.1). The protocol computes the next store; a keeper only stores it.
 
 export interface TrustKeeper {
   read(): Promise<TrustStore>

@@ -9,7 +9,7 @@ import {
   type VerifiedCheckpoint,
 } from '@strongroom/protocol'
 
-/** Who gives timestamped cosignatures (docs/protocol.md 5.3) under a name. What it may vouch for is decided elsewhere. */
+/** Who gives timestamped cosignatures (docs/reference/protocol.md 5.3) under a name. What it may vouch for is decided elsewhere. */
 export interface Cosigner {
   readonly name: string
   /** What others verify its cosignatures with. */

@@ -41,7 +41,7 @@ export interface FalseLeafEvidence {
   readonly org: string
   readonly origin: string
   readonly leafIndex: number
-  /** A code of docs/protocol.md 9.3. */
+  /** A code of docs/reference/protocol.md 9.3. */
   readonly rule: string
   readonly message: string
   readonly details: unknown

@@ -18,7 +18,7 @@ import {
 import type { LogSource, ServedLeaf } from './log-source.ts'
 import { FalseLeaf, LeavesDiffer, Unproven } from './refusals.ts'
 
-// Section 5.5 of docs/protocol.md: every leaf from the first, by the protocol's own transition function. A leaf is judged only after
+// Section 5.5 of docs/reference/protocol.md: every leaf from the first, by the protocol's own transition function. A leaf is judged only after
 // it was hashed into a checkpoint that the log signed: what the server merely says proves nothing against the log.
 
 export interface Replay {

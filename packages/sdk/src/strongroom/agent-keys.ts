@@ -104,7 +104,7 @@ async function introduce(
 export async function rotateOwnKey(
   config: Config,
   { actor, options, scope, session }: KeyedPlace,
-  { save, keys }: RuntimeKeyRotation,
+  { save, keys, submit }: RuntimeKeyRotation,
   onProgress: ((done: number, total: number) => void) | undefined,
 ): Promise<{ readonly keyId: string; readonly rewrapped: number }> {
   const { principal } = actor.identity.key
@@ -127,7 +127,11 @@ export async function rotateOwnKey(
       )
     : undefined
   await save({ privateKeyPem, ...(bundle && { bundle }) })
-  const rotated = await rotateRuntimeKey(actor, next.provider, { ...options, ...(onProgress && { onProgress }) })
+  const rotated = await rotateRuntimeKey(actor, next.provider, {
+    ...options,
+    ...(onProgress && { onProgress }),
+    ...(submit && { submit }),
+  })
   session.replace({ ...rotated.actor, client: scope.client })
   return { keyId: next.provider.kid, rewrapped: rotated.rewrapped }
 }

@@ -1,4 +1,5 @@
 import type { agents as agentRoutes, Output, Permission, TenantRole } from '@strongroom/contract'
+import type { Rotation } from '@strongroom/protocol'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core } from './core.ts'
 import { type ListParams, numberedPages, type PagePromise } from './pages.ts'
@@ -67,6 +68,8 @@ export interface RuntimeKeyRotation {
   /** Stores the new credential before the server hears of it: whatever happens then, it is not lost. */
   readonly save: (credential: { readonly bundle?: Secret; readonly privateKeyPem: Secret }) => void | Promise<void>
   readonly keys?: Omit<RuntimeKeyOptions, 'principal'>
+  /** For a person, whose new keys have to reach the server sealed as well: see `prepareRotation`. */
+  readonly submit?: (rotation: Rotation) => Promise<unknown>
 }
 
 export interface RoleEntry {
@@ -110,7 +113,7 @@ export interface Agents {
   ): ApiPromise<RevokedKey>
   /** The old key is dead from then on. */
   rotateApiKey(agent: string, options?: RequestOptions): ApiPromise<Secret>
-  /** Other keys for this client's own agent; it goes on with them. The old ones can be forgotten when this returns. */
+  /** Other keys for this client's own agent, or person; it goes on with them. The old ones can be forgotten when this returns. */
   rotateRuntimeKey(
     rotation: RuntimeKeyRotation,
     options?: RequestOptions & { readonly onProgress?: (done: number, total: number) => void },

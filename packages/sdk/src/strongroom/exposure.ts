@@ -145,19 +145,26 @@ export async function vaultsDueBy(
 const KID = /^(?:user|agent):[A-Za-z0-9_-]{4,64}:[a-z2-7]{32}$/
 const PRINCIPAL = /^(?:user|agent):[A-Za-z0-9_-]{4,64}$/
 
-/** Of all keys of a principal, or of one key. */
-export async function exposureOf(place: KeyedPlace, subject: string): Promise<Exposure> {
-  const { actor, options } = place
+/** What the log says of a principal or of one key. */
+async function traceOf({ actor, options }: KeyedPlace, subject: string) {
   if (!KID.test(subject) && !PRINCIPAL.test(subject))
     throw new ConfigError('this is neither a principal nor a key', {
       code: 'config_invalid',
       hint: 'Write agent:<id>, user:<id>, or a key id as vaults.signers shows it.',
     })
-  const collector = makeCollector((kid) => kid === subject || principalOf(kid) === subject)
-  const head = await readWholeLog(actor, options, collector.add)
-  const { traces } = collector
+  const { add, traces } = makeCollector((kid) => kid === subject || principalOf(kid) === subject)
+  const head = await readWholeLog(actor, options, add)
   const keys: ExposedKey[] = []
   for (const [keyId, trace] of traces.keys) keys.push(await keyOf(actor, keyId, trace, options))
+  return { head, traces, keys }
+}
+
+export const keysOf = async (place: KeyedPlace, principal: string): Promise<readonly ExposedKey[]> =>
+  (await traceOf(place, principal)).keys
+
+/** Of all keys of a principal, or of one key. */
+export async function exposureOf(place: KeyedPlace, subject: string): Promise<Exposure> {
+  const { head, traces, keys } = await traceOf(place, subject)
   const vaults: ExposedVault[] = []
   for (const vaultId of traces.grants.keys()) vaults.push(await vaultOf(place, vaultId, traces))
   return { subject, head, keys, vaults, limits: LIMITS }

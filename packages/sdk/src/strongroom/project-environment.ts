@@ -1,17 +1,18 @@
 import { ensureProjectVaults, type OpenedEnvironment } from '@strongroom/protocol'
 import { listOf, membersOf } from '../engine/answers.ts'
+import { cacheKey, putAnswer } from '../engine/cache.ts'
 import { inOneForm, openAnswer } from '../engine/environment-answer.ts'
 import { receiptOf } from '../engine/receipt.ts'
 import { roundOf } from '../engine/verified.ts'
 import type { EnvParts } from './env-bundle.ts'
+import { keepProject, merged } from './project-offline.ts'
 import { readProject } from './project-read.ts'
 import { type Reader, secretsOf } from './read-secrets.ts'
-import type { Secret } from './secret.ts'
 
 /** The environment of a project, of exactly the vaults its admins signed for; whole or not at all. */
 export async function readProjectVariables(reader: Reader, asked: string): Promise<EnvParts> {
   const { actor, options } = reader
-  const { rest } = await readProject(
+  const { rest, answer } = await readProject(
     actor,
     asked,
     {
@@ -22,17 +23,25 @@ export async function readProjectVariables(reader: Reader, asked: string): Promi
           verified,
           answers.map(({ vaultId }) => String(vaultId)),
         )
-        const rest: { opened: OpenedEnvironment; transparency: unknown }[] = []
+        const rest: { opened: OpenedEnvironment; answer: unknown; transparency: unknown }[] = []
         for (const one of answers) {
           const vaultId = String(one.vaultId)
-          const opened = await openAnswer(actor, vaultId, inOneForm(one), pins.vault(vaultId))
-          rest.push({ opened, transparency: membersOf(one.signed, 'signed').transparency })
+          const answer = inOneForm(one)
+          const opened = await openAnswer(actor, vaultId, answer, pins.vault(vaultId))
+          rest.push({ opened, answer, transparency: membersOf(one.signed, 'signed').transparency })
         }
         return { rounds: rest.map(({ opened }) => roundOf(opened.head)), rest }
       },
     },
     options,
   )
+  const fetchedAt = actor.now()
+  for (const { opened, answer } of rest ?? [])
+    await putAnswer(actor.cache, cacheKey(actor.org, opened.head.vault.vaultId, actor.identity.kid), {
+      fetchedAt,
+      answer,
+    })
+  await keepProject(actor, asked, { fetchedAt, answer: membersOf(answer, 'answer').signed })
   const inOrder = [...(rest ?? [])].sort((a, b) => (a.opened.head.vault.vaultId < b.opened.head.vault.vaultId ? -1 : 1))
   return merged(
     inOrder.map(({ opened: { head, fields }, transparency }) => ({
@@ -46,20 +55,8 @@ export async function readProjectVariables(reader: Reader, asked: string): Promi
           rev,
           value,
         })),
-        receipt: receiptOf(head, transparency, { source: 'network', fetchedAt: actor.now() }),
+        receipt: receiptOf(head, transparency, { source: 'network', fetchedAt }),
       }),
     })),
   )
-}
-
-/** In the order of their ids, which is that of the signed project: the first one counts. */
-function merged(vaults: readonly { vaultId: string; secrets: ReadonlyMap<string, Secret> }[]): EnvParts {
-  const secrets = new Map<string, Secret>()
-  const duplicates = new Set<string>()
-  for (const vault of vaults)
-    for (const [name, secret] of vault.secrets) {
-      if (secrets.has(name)) duplicates.add(name)
-      else secrets.set(name, secret)
-    }
-  return { secrets, duplicates: [...duplicates], vaultIds: vaults.map(({ vaultId }) => vaultId) }
 }

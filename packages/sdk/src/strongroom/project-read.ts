@@ -26,14 +26,20 @@ export interface ProjectRead {
 const PROJECT_ID = /^p[a-z2-7]{32}$/
 
 /** Verifies the signed part of an answer about the project that was asked for, by id or by slug. */
-export async function checkProject(actor: Actor, candidate: unknown, asked: string, pins: Pins): Promise<ProjectRead> {
+export async function checkProject(
+  actor: Actor,
+  candidate: unknown,
+  asked: string,
+  pins: Pins,
+  maxStaleMs = actor.policy.maxStaleMs,
+): Promise<ProjectRead> {
   const { genesis, policies, records, capSets, transparency, create, adminsChain, set, projectId } = membersOf(
     candidate,
     'signed',
   )
   for (const [name, list] of Object.entries({ policies, records, capSets, adminsChain })) listOf(list, name)
   const id = String(projectId)
-  const freshness = { now: actor.now(), maxStaleMs: actor.policy.maxStaleMs }
+  const freshness = { now: actor.now(), maxStaleMs }
   const view = await verifyTransparency(transparency, pins.log, freshness)
   const response = { genesis, policies, records, capSets } as DirectoryResponse
   const directory = await verifyDirectory(view, response, pins.org.genesis)

@@ -1,11 +1,11 @@
 import type { EnvironmentOptions } from '../engine/environment.ts'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core, KeyedPlace } from './core.ts'
-import { type EnvBundle, envBundle } from './env-bundle.ts'
+import { type EnvBundle, type EnvParts, envBundle } from './env-bundle.ts'
 import { ensureExportable } from './env-names.ts'
 import { toPublic } from './error-map.ts'
 import { durationMs } from './options.ts'
-import { ConfigError, NotCachedError, NotFoundError } from './public-errors.ts'
+import { ConfigError, NotFoundError } from './public-errors.ts'
 import { type Outcome, type Reader, readRefs, readVariables } from './read-secrets.ts'
 import { receiptFrom } from './receipt.ts'
 import { type ParsedRef, parseRef, requireRef } from './refs.ts'
@@ -162,10 +162,7 @@ async function readSource(
     return envBundle({ secrets, receipt: receiptFrom(read.receipt), vaultIds: [read.head.vault.vaultId] })
   }
   if ('project' in source) {
-    // Which vaults a project has is not kept, so there is nothing to answer from without the server.
-    if (options.offline === true) throw new NotCachedError()
-    const { readProjectVariables } = await import('./project-environment.ts')
-    const parts = await readProjectVariables(reader, source.project)
+    const parts = await readProjectSource(reader, source.project, cachingOf(core.config, options))
     ensureExportable(parts.secrets.keys(), options.allowNames)
     return envBundle(parts)
   }
@@ -174,6 +171,15 @@ async function readSource(
   const outcomes = await readAll(from, source.refs, false)
   const found = Object.entries(outcomes).filter(([name, one]) => !options.optional?.includes(name) || !isAbsent(one))
   return envBundle({ secrets: new Map(found.map(([name, one]) => [name, opened(one)])) })
+}
+
+async function readProjectSource(
+  reader: Reader,
+  project: string,
+  { cached, maxAgeMs }: EnvironmentOptions,
+): Promise<EnvParts> {
+  if (cached === 'only') return (await import('./project-offline.ts')).readCachedProject(reader, project, maxAgeMs)
+  return (await import('./project-environment.ts')).readProjectVariables(reader, project)
 }
 
 const isAbsent = (outcome: Outcome): boolean => !outcome.ok && toPublic(outcome.error) instanceof NotFoundError

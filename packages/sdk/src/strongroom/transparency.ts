@@ -133,6 +133,8 @@ export interface Transparency {
   verify(options?: VerifyOptions): ApiPromise<VerifyReport>
   /** What the keys of a principal, or one key, could ever decrypt: from the whole log, which is verified for it. */
   exposure(subject: string, options?: RequestOptions): ApiPromise<Exposure>
+  /** All keys a principal ever had, from the whole log, which is verified for it. */
+  keys(principal: string, options?: RequestOptions): ApiPromise<readonly ExposedKey[]>
   readonly trust: {
     list(): Promise<readonly PinnedSigner[]>
     /** A new key of a known principal that a person has confirmed with its owner. Lasts as long as this client. */
@@ -175,6 +177,8 @@ export function transparencyOf(core: Core): Transparency {
     verify: (options = {}) => core.keyed(options, async (place) => (await log()).verifyLog(place, options)),
     exposure: (subject, options) =>
       core.keyed(options, async (place) => (await import('./exposure.ts')).exposureOf(place, subject)),
+    keys: (principal, options) =>
+      core.keyed(options, async (place) => (await import('./exposure.ts')).keysOf(place, principal)),
     trust: {
       list: async () =>
         Object.entries((await org()).signers).map(([keyId, { status, via, verified }]) => ({

@@ -49,8 +49,16 @@ export async function rotateKey(
   const { actor, options } = place
   const vaultId = await vaultIdOf(place, vault)
   await rotateVaultKey(actor, vaultId, { ...options, ...(reason && { reason }) })
-  const more = { ...options, ...(onProgress && { onProgress }) }
-  const { items, fields, attachments } = await reencrypt(actor, vaultId, more)
+  return reencryptAll(place, vaultId, onProgress)
+}
+
+export async function reencryptAll(
+  place: KeyedPlace,
+  vault: string,
+  onProgress: RotateVaultKey['onProgress'],
+): Promise<{ readonly items: number; readonly fields: number; readonly attachments: number }> {
+  const more = { ...place.options, ...(onProgress && { onProgress }) }
+  const { items, fields, attachments } = await reencrypt(place.actor, await vaultIdOf(place, vault), more)
   return { items, fields, attachments }
 }
 

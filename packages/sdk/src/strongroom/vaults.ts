@@ -20,6 +20,8 @@ export interface Vault {
   readonly headVersion: number
   /** Since when a former reader still holds the key; null if nobody does. */
   readonly rotationDue: Date | null
+  /** Older versions of its key that values may still be under; absent in lists. `reencrypt` ends them. */
+  readonly olderKeys?: readonly number[]
   /** What proves it; absent in lists, where the server's word stands alone. */
   readonly receipt?: Receipt
 }
@@ -86,6 +88,11 @@ export interface Vaults {
     vault: string,
     options?: RequestOptions & RotateVaultKey,
   ): ApiPromise<{ readonly items: number; readonly fields: number; readonly attachments: number }>
+  /** Goes on where a rotation was cut off: what is still under older vault keys is encrypted anew, and those keys end. */
+  reencrypt(
+    vault: string,
+    options?: RequestOptions & Pick<RotateVaultKey, 'onProgress'>,
+  ): ApiPromise<{ readonly items: number; readonly fields: number; readonly attachments: number }>
   /** What changed since a cursor, or everything. */
   sync(params?: { readonly since?: string }, options?: RequestOptions): ApiPromise<SyncPayload>
 }
@@ -122,6 +129,7 @@ const vaultOf = (read: VerifiedVaultRead): Vault => ({
   itemCount: read.itemCount,
   headVersion: read.headVersion,
   rotationDue: read.rotationDue === null ? null : new Date(read.rotationDue),
+  olderKeys: read.draining,
   receipt: receiptFrom(read.receipt),
 })
 
@@ -158,6 +166,8 @@ export function vaultsOf(core: Core): Vaults {
       core.keyed(options, async (place) =>
         (await changes()).rotateKey(place, vault, { ...(onProgress && { onProgress }), ...(reason && { reason }) }),
       ),
+    reencrypt: (vault, { onProgress, ...options } = {}) =>
+      core.keyed(options, async (place) => (await changes()).reencryptAll(place, vault, onProgress)),
     sync: ({ since } = {}, options) => core.keyed(options, async (place) => (await changes()).sync(place, since)),
   }
 }

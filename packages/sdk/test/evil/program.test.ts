@@ -58,7 +58,7 @@ it('lists its attacks for people and for programs, and says what it cannot do', 
     name: string
   }[]
   expect(new Set(rows.map(({ number }) => number)).size).toBeGreaterThanOrEqual(64)
-  const documented = readFileSync(new URL('../../../../docs/evil-server.md', import.meta.url), 'utf8')
+  const documented = readFileSync(new URL('../../../../docs/how-to/run-evil-server.md', import.meta.url), 'utf8')
   for (const { number, name } of rows) expect(documented).toContain(`| ${number} | \`${name}\` |`)
   expect((await run(process.execPath, [MAIN, '--help'])).stdout).toContain('limits:')
   const refused = await run(process.execPath, [MAIN, '--upstream', world.url]).catch((error: unknown) => error)

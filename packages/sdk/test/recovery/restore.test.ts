@@ -28,7 +28,7 @@ import { createVault } from '../../src/engine/write-vaults.ts'
 import { type FirstPerson, login, type Person } from '../../src/people.ts'
 import { makeRecoveryStatement, restoredLog, sendRecovery } from '../../src/people-recovery.ts'
 
-// The drill of docs/operations.md with a real server, a real backup and real clients: some saw what was lost, some did not.
+// The drill of docs/how-to/back-up-and-restore.md with a real server, a real backup and real clients: some saw what was lost, some did not.
 // Catches: a client that goes on with a restored server by itself, or never again; a write to a restored log before its statement;
 // values released or pins moved by a refusal; a key that comes back from the dead with the backup; a cache of the log that is gone.
 // Seen red: the mark not set by the restore, not asked for by writers, not ended by the statement; ended keys not remembered in the

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memoryTrust } from '../../src/engine/trust.ts'
+import { keyWords } from '../../src/key-words.ts'
 import { generateRuntimeKey } from '../../src/strongroom/runtime-keys.ts'
 import { Strongroom } from '../../src/strongroom/strongroom.ts'
 import { keysOf } from '../engine/server.ts'
@@ -174,4 +175,41 @@ describe('a key that is made where it is used', () => {
     expect((await bot.secrets.env({ vault })).toObject()).toEqual({ KEY: 'far away' })
     expect(await alice.agents.pendingKeys()).toEqual([])
   })
+})
+
+describe('the keys of a principal', () => {
+  it('are all in the answer, ended ones too, and have words that tell them apart', async () => {
+    const { alice } = world
+    const bot = await world.agent('deploy')
+    const { keyId } = await bot.client.agents.rotateRuntimeKey({ save: () => undefined })
+    const keys = await alice.transparency.keys(bot.principal)
+    expect(keys.map(({ status, ended }) => [status, ended !== null])).toEqual([
+      ['superseded', true],
+      ['active', false],
+    ])
+    expect(keys[1]?.keyId).toBe(keyId)
+    expect(new Set(keys.map((key) => keyWords(key.keyId))).size).toBe(2)
+    expect(await errorOf(alice.transparency.keys('deploy'))).toMatchObject({ code: 'config_invalid' })
+  })
+
+  it('have the same words everywhere', () => {
+    expect(keyWords(`agent:agt_1:${'a'.repeat(32)}`)).toBe('acorn-acorn-acorn-00')
+    expect(keyWords(`user:ou_1:${'7'.repeat(32)}`)).toBe('zephyr-zephyr-zephyr-47')
+    expect(keyWords('user:ou_1:bcdefghijklmnopqrstuvwxyz2345672')).toBe('apple-iris-cobalt-23')
+    expect(() => keyWords('deploy')).toThrow(TypeError)
+  })
+})
+
+it('ends older vault keys when what is under them is encrypted anew, and says so before and after', async () => {
+  const { alice } = world
+  const vault = unique('older')
+  await alice.vaults.create({ name: vault })
+  await alice.secrets.set(`sr://${vault}/app/KEPT`, 'same')
+  const bot = await world.agent('worker', { vaults: [{ vault, role: 'read' }] })
+  await alice.permissions.revoke({ vault }, bot.principal)
+  expect(await alice.vaults.get(vault)).toMatchObject({ olderKeys: [1], rotationDue: null })
+  expect(await alice.vaults.reencrypt(vault)).toEqual({ items: 1, fields: 1, attachments: 0 })
+  expect(await alice.vaults.get(vault)).toMatchObject({ olderKeys: [] })
+  expect(await alice.vaults.reencrypt(vault)).toEqual({ items: 0, fields: 0, attachments: 0 })
+  expect((await alice.secrets.get(`sr://${vault}/app/KEPT`)).reveal()).toBe('same')
 })

@@ -26,10 +26,16 @@ export const migrations = (): readonly Migration[] =>
 export interface MigrateOptions {
   readonly connection: pg.ClientConfig
   readonly progress?: (step: string) => void
+  /** Refuses instead, where something is to be applied. */
+  readonly onlyCheck?: boolean
 }
 
 /** Brings the database to this code's version. Refuses one that is newer, or whose history is not ours. */
-export async function migrate({ connection, progress = () => undefined }: MigrateOptions): Promise<void> {
+export async function migrate({
+  connection,
+  progress = () => undefined,
+  onlyCheck = false,
+}: MigrateOptions): Promise<void> {
   const client = new pg.Client({ ...connection, options: '-c search_path=strongroom -c lock_timeout=60000' })
   await client.connect()
   try {
@@ -42,6 +48,7 @@ export async function migrate({ connection, progress = () => undefined }: Migrat
       'select name, digest from strongroom.migration order by name',
     )
     const pending = compare(migrations(), rows)
+    if (onlyCheck && pending.length > 0) throw waiting(pending.length)
     for (const migration of pending) {
       progress(`migrating the database: ${migration.name}`)
       await apply(client, migration)
@@ -51,6 +58,13 @@ export async function migrate({ connection, progress = () => undefined }: Migrat
     await client.end()
   }
 }
+
+const waiting = (count: number): StartError =>
+  new StartError(
+    'migrations_waiting',
+    `the data is of an older version: ${count} ${count === 1 ? 'migration waits' : 'migrations wait'}`,
+    'do this with the version the data belongs to; a start of this version migrates it, and there is no way back',
+  )
 
 /** The migrations still to be applied. */
 export function compare(

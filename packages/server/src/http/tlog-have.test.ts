@@ -6,7 +6,7 @@ import { FRESH, type LogOrg, makeLogOrg } from '../../test/log-org.ts'
 import { codeOf, foundOrg } from '../../test/people.ts'
 import { inOrg } from '../context.ts'
 
-// `Tlog-Have` (docs/protocol.md 5.4). Catches, each seen red: the header not read, read and not used for the receipt of a
+// `Tlog-Have` (docs/reference/protocol.md 5.4). Catches, each seen red: the header not read, read and not used for the receipt of a
 // directory act, preferred to what the query says, or bent into a number.
 
 const LEAVES = 9

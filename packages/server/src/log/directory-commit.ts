@@ -6,7 +6,7 @@ import { ApiError } from '../errors.ts'
 import { type Appended, appendAct } from './append.ts'
 import { type Transparency, transparencyOf } from './transparency.ts'
 
-// Section 4 of docs/protocol.md on the server: signed changes of the signer directory. Who may make them is decided by the
+// Section 4 of docs/reference/protocol.md on the server: signed changes of the signer directory. Who may make them is decided by the
 // signatures alone; the caller decides who may bring them.
 
 export const DIRECTORY_ACTS = [

@@ -6,7 +6,7 @@ import type { Db } from '../db/database.ts'
 import { provideServerSecret } from '../secrets/server-secrets.ts'
 import * as store from './log-store.ts'
 
-// Section 5.3 of docs/protocol.md: the key that signs checkpoints. One key serves the logs of all organisations; the origin
+// Section 5.3 of docs/reference/protocol.md: the key that signs checkpoints. One key serves the logs of all organisations; the origin
 // separates them, and the same key has another key id under each origin.
 
 export const LOG_KEY = 'log-key'

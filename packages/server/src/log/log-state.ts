@@ -4,7 +4,7 @@ import { groupBy } from './group-by.ts'
 import { type Mentions, mentionsOf } from './mentions.ts'
 import * as store from './state-store.ts'
 
-// The state before a leaf, as section 5.7 of docs/protocol.md asks for it. What the documents speak of is read in one statement;
+// The state before a leaf, as section 5.7 of docs/reference/protocol.md asks for it. What the documents speak of is read in one statement;
 // the rules then mostly find what they ask for, and what they do not find is read on its own.
 
 interface Known {

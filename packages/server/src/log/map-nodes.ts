@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-// Section 5.2 of docs/protocol.md from the side that keeps the map: every node has a row under its path, the bits from the root
+// Section 5.2 of docs/reference/protocol.md from the side that keeps the map: every node has a row under its path, the bits from the root
 // down as text. A change rewrites the nodes of its path and no others. What this computes is compared with the protocol's own
 // root before it is stored.
 

@@ -14,7 +14,7 @@ import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
 import { ApiError } from '../errors.ts'
 
-// Section 4.5 of docs/protocol.md: who signed what an answer brings, who vouched for them, up to the genesis.
+// Section 4.5 of docs/reference/protocol.md: who signed what an answer brings, who vouched for them, up to the genesis.
 
 export interface SignedDocuments {
   /** The documents that were asked for, by hash. */

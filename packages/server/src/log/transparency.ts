@@ -17,7 +17,7 @@ import { frontierOf, type GrownLog } from './append.ts'
 import * as store from './log-store.ts'
 import { type LogView, readView } from './map-store.ts'
 
-// Section 5.4 of docs/protocol.md: what is current, proven in the answer itself.
+// Section 5.4 of docs/reference/protocol.md: what is current, proven in the answer itself.
 //
 // Only the checkpoint and the map ever change, and they are read in one statement: a statement sees one moment, whatever the
 // isolation of its transaction, and takes no lock that a writer would wait for. Leaves and nodes never change, so the second

@@ -1,5 +1,6 @@
 import { inOrg } from '../context.ts'
 import { type IssuedKey, issueKey, revokeKeysOf } from '../modules/api-keys/service.ts'
+import { type GlobalAdminKeyRow, globalAdminKeys } from '../modules/api-keys/store.ts'
 import { listOrgs, type OperatorDeps, recordOperator } from './operator-deps.ts'
 import { OperatorError } from './operator-error.ts'
 
@@ -22,10 +23,19 @@ export const createGlobalAdminKey = (deps: OperatorDeps, orgId: string): Promise
     return key
   })
 
-/** Ends all of them in one organisation; answers how many there were. */
-export const revokeGlobalAdminKeys = (deps: OperatorDeps, orgId: string): Promise<number> =>
+export type GlobalAdminKey = GlobalAdminKeyRow
+
+/** Those that work, the newest first. */
+export const listGlobalAdminKeys = (deps: OperatorDeps, orgId: string): Promise<readonly GlobalAdminKey[]> =>
+  inKnownOrg(deps, orgId, globalAdminKeys)
+
+/** Ends one of them, or all, in one organisation; answers how many there were. */
+export const revokeGlobalAdminKeys = (deps: OperatorDeps, orgId: string, accessKey?: string): Promise<number> =>
   inKnownOrg(deps, orgId, async (db) => {
-    const revoked = await revokeKeysOf({ ...deps, db }, orgId, { globalAdmin: true })
+    const revoked = await revokeKeysOf({ ...deps, db }, orgId, {
+      globalAdmin: true,
+      ...(accessKey !== undefined && { accessKey }),
+    })
     await recordOperator(deps, db, orgId, {
       action: 'operator.revoke-global-admin-keys',
       targets: [],

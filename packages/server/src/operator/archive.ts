@@ -8,6 +8,7 @@ import {
   scryptSync,
   timingSafeEqual,
 } from 'node:crypto'
+import { rmSync } from 'node:fs'
 import { access, type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { RootKey } from '../secrets/root-key.ts'
@@ -83,13 +84,17 @@ export async function createArchive(file: string, lock: ArchiveLock): Promise<Ar
     )
   const draft = `${file}.${randomBytes(4).toString('hex')}.partial`
   const handle = await open(draft, 'wx', 0o600)
+  const removeDraft = (): void => rmSync(draft, { force: true })
+  process.once('exit', removeDraft)
   const salt = randomBytes(32)
   const key = fileKey(lock, salt)
   const header = Buffer.from(
     `${JSON.stringify({ format: MAGIC, version: 1, lock: 'passphrase' in lock ? 'passphrase' : 'root-key', salt: salt.toString('base64url'), check: checkOf(key).toString('base64url') } satisfies Header)}\n`,
   )
   await handle.writeFile(header)
-  return chunkWriter({ handle, draft, file }, key, header)
+  const writer = chunkWriter({ handle, draft, file }, key, header)
+  const settled = <T>(work: Promise<T>): Promise<T> => work.finally(() => process.off('exit', removeDraft))
+  return { ...writer, finish: () => settled(writer.finish()), abandon: () => settled(writer.abandon()) }
 }
 
 /** Encrypts one chunk after the other. */

@@ -39,14 +39,24 @@ export interface BackupReport {
   readonly bytes: number
   readonly orgs: number
   readonly rows: number
+  readonly createdAt: string
+  /** The last migration: a restore wants the same. */
+  readonly schema: string
+  /** Where each log ends in it. */
+  readonly logs: Tail['logs']
 }
 
 /** Locked with the root key unless a passphrase is given. The act itself is recorded first, so the archive knows of it. */
-export async function backup(deps: OperatorDeps, file: string, lock: ArchiveLock = deps): Promise<BackupReport> {
+export async function backup(
+  deps: OperatorDeps,
+  file: string,
+  lock: ArchiveLock = deps,
+  onRows: (rows: number) => void = () => undefined,
+): Promise<BackupReport> {
   const archive = await createArchive(file, lock)
   try {
     await recordEverywhere(deps, 'operator.backup')
-    const tail = await asOwner(deps, 'repeatable read', (db) => writeAll(deps, db, archive))
+    const { head, tail } = await asOwner(deps, 'repeatable read', (db) => writeAll(deps, db, counted(archive, onRows)))
     await archive.write(JSON.stringify(tail))
     const { bytes } = await archive.finish()
     return {
@@ -54,10 +64,28 @@ export async function backup(deps: OperatorDeps, file: string, lock: ArchiveLock
       bytes,
       orgs: new Set(tail.sections.flatMap(({ org }) => org ?? [])).size,
       rows: tail.sections.reduce((sum, { rows }) => sum + rows, 0),
+      createdAt: head.createdAt,
+      schema: head.migrations.at(-1)?.name ?? '',
+      logs: tail.logs,
     }
   } catch (error) {
     await archive.abandon()
     throw error
+  }
+}
+
+const COUNT_EVERY = 1000
+
+/** Says now and then how many lines were written. */
+function counted(archive: ArchiveWriter, onRows: (rows: number) => void): ArchiveWriter {
+  let lines = 0
+  return {
+    ...archive,
+    write: async (line) => {
+      await archive.write(line)
+      lines += 1
+      if (lines % COUNT_EVERY === 0) onRows(lines)
+    },
   }
 }
 
@@ -69,14 +97,13 @@ async function recordEverywhere(deps: OperatorDeps, action: string): Promise<voi
 export const appliedMigrations = async (db: Db): Promise<Head['migrations']> =>
   (await sql<{ name: string; digest: string }>`select name, digest from migration order by name`.execute(db)).rows
 
-async function writeAll(deps: OperatorDeps, db: Db, archive: ArchiveWriter): Promise<Tail> {
-  await archive.write(
-    JSON.stringify({
-      line: 'head',
-      createdAt: deps.now().toISOString(),
-      migrations: await appliedMigrations(db),
-    } satisfies Head),
-  )
+async function writeAll(deps: OperatorDeps, db: Db, archive: ArchiveWriter): Promise<{ head: Head; tail: Tail }> {
+  const head: Head = {
+    line: 'head',
+    createdAt: deps.now().toISOString(),
+    migrations: await appliedMigrations(db),
+  }
+  await archive.write(JSON.stringify(head))
   const tables = await describeTables(db)
   const sections: Tail['sections'][number][] = []
   const logs: Record<string, LogEnd> = {}
@@ -91,7 +118,7 @@ async function writeAll(deps: OperatorDeps, db: Db, archive: ArchiveWriter): Pro
     const end = await logEnd(db, orgId)
     if (end) logs[orgId] = end
   }
-  return { line: 'tail', sections, logs, sha256: archive.digest() }
+  return { head, tail: { line: 'tail', sections, logs, sha256: archive.digest() } }
 }
 
 async function writeRows(rootKey: RootKey, db: Db, archive: ArchiveWriter, table: Table): Promise<number> {

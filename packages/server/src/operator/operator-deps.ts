@@ -17,15 +17,34 @@ export interface OperatorDeps extends Deps {
   readonly owner: pg.ClientConfig
 }
 
+export interface OperatorOptions {
+  readonly progress?: (step: string) => void
+  /** False refuses data of an older version: who wants a backup of it does not want it changed first. */
+  readonly migrates?: boolean
+  /** Ends what is under way: an embedded PostgreSQL is stopped under it, and everything that was not committed is undone. */
+  readonly signal?: AbortSignal
+}
+
 /** Opens the database without opening the door. An embedded one has to be free: its data directory belongs to one process. */
 export async function asOperator<T>(
   config: Config,
   work: (deps: OperatorDeps) => Promise<T>,
-  progress: (step: string) => void = () => undefined,
+  { progress = () => undefined, migrates = true, signal }: OperatorOptions = {},
 ): Promise<T> {
   const undo: (() => Promise<void>)[] = []
+  let ending = Promise.resolve()
+  const end = (): Promise<void> => {
+    ending = ending.then(async () => {
+      for (const step of undo.splice(0).reverse()) await step()
+    })
+    return ending
+  }
+  const onAbort = (): void => void end()
   try {
-    const { database, logins } = await provideDatabase(config, progress, undo)
+    const { database, logins } = await provideDatabase(config, progress, undo, { migrates })
+    // Not earlier: the data directory stays ours until PostgreSQL has stopped.
+    signal?.throwIfAborted()
+    signal?.addEventListener('abort', onAbort)
     const telemetry = makeTelemetry({ exportsSpans: false })
     undo.push(async () => telemetry.stop())
     const keeper = { database, rootKey: loadRootKey(config), now: () => new Date() }
@@ -39,7 +58,8 @@ export async function asOperator<T>(
       owner: logins.owner,
     })
   } finally {
-    for (const step of undo.reverse()) await step()
+    signal?.removeEventListener('abort', onAbort)
+    await end()
   }
 }
 

@@ -60,6 +60,17 @@ function decode(text: string, from: string): Buffer {
   return bytes
 }
 
+/** Where the root key lies; undefined if the environment itself holds it. */
+export const rootKeyFileOf = ({ rootKey, rootKeyFile, dataDirectory }: Config): string | undefined =>
+  rootKey === undefined ? (rootKeyFile ?? join(dataDirectory, 'root.key')) : undefined
+
+export const readRootKeyFile = (file: string): RootKey => openRootKey(decode(readFileSync(file, 'utf8'), file))
+
+/** A new one, whole and on disk when this returns. Refuses to write over a file. */
+export function makeRootKeyFile(file: string): void {
+  writeDurably(file, `${randomBytes(ROOT_KEY_BYTES).toString('base64url')}\n`)
+}
+
 /** From the environment, from a file the operator names, or from the data directory, where the first start makes one. */
 export function loadRootKey(config: Config): RootKey {
   if (config.rootKey !== undefined) return openRootKey(decode(config.rootKey, 'STRONGROOM_ROOT_KEY'))
@@ -71,9 +82,9 @@ export function loadRootKey(config: Config): RootKey {
         `there is no root key at ${file}`,
         'restore it from your backup, or unset STRONGROOM_ROOT_KEY_FILE',
       )
-    writeDurably(file, `${randomBytes(ROOT_KEY_BYTES).toString('base64url')}\n`)
+    makeRootKeyFile(file)
   }
-  return openRootKey(decode(readFileSync(file, 'utf8'), file))
+  return readRootKeyFile(file)
 }
 
 /** Written whole or not at all: a server that lost its root key half-written could not open its own log key. */

@@ -27,9 +27,10 @@ import { makeWorld } from './world.ts'
 
 /** Routes of the server that are no API; what addresses of objects refuse is tested with the attachments. */
 const OTHERS = [
-  ...['/healthz', '/readyz', '/metrics', '/api/v1/openapi.json', '/docs', '/docs/errors', '/docs/style.css'].map(
+  ...['/healthz', '/readyz', '/metrics', '/api/v1/openapi.json', '/docs', '/docs/*', '/docs/style.css'].map(
     (path) => `GET ${path}`,
   ),
+  'GET /.well-known/license-issuer-keys.json',
   'GET /objects/:key',
   'PUT /objects/:key/parts/:partNumber',
 ]

@@ -3,7 +3,7 @@ import { type Caller, holdsPermission, runsOrg, type Thing } from './relations.t
 import { commitTo, itemFor, READING, roleIn, vaultFor, WRITING } from './rows-vaults.ts'
 import { NOTHING } from './stand-ins.ts'
 
-// Keys, access lists, and documents about vaults (decisions.md 4 and 6, docs/protocol.md 4.6 and 5.9).
+// Keys, access lists, and documents about vaults (decisions.md 4 and 6, docs/reference/protocol.md 4.6 and 5.9).
 
 /** Active in the organisation: who endorses keys does it for every tenant, and the signature decides. */
 const endorsed: Slot = {

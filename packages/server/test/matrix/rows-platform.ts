@@ -1,7 +1,7 @@
 import { administrators, type Material, people, type Row, type Slot, slot, tenantRunBy } from './oracle.ts'
 import { type Caller, type Place, runs, runsOrg, seesTenant } from './relations.ts'
 
-// The platform API: people, their tenants and groups, and how they come in (decisions.md 3, docs/protocol.md 4 and 8).
+// The platform API: people, their tenants and groups, and how they come in (decisions.md 3, docs/reference/protocol.md 4 and 8).
 
 const userInSight = (caller: Caller, place: Place): boolean =>
   caller.home.orgId === place.orgId && (runsOrg(caller) || runs(caller, place))

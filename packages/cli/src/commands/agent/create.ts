@@ -68,7 +68,7 @@ interface Made {
 
 async function created(cli: Cli, { plan, profile, made, variable = '' }: Made): Promise<Result> {
   const { decodePem } = await import('@strongroom/protocol')
-  const { generateRuntimeKey } = await import('@strongroom/sdk')
+  const { generateRuntimeKey, keyWords } = await import('@strongroom/sdk')
   const { agent, privateKeyPem } = made
   const key = await generateRuntimeKey({
     principal: `agent:${agent.agentId}`,
@@ -89,7 +89,7 @@ async function created(cli: Cli, { plan, profile, made, variable = '' }: Made): 
     },
     text: [
       `${tick} Agent           ${safeText(agent.name)}   agent:${agent.agentId}`,
-      `${tick} Fingerprint     ${key.fingerprint}`,
+      `${tick} Fingerprint     ${keyWords(kid)}   ${key.fingerprint}`,
       `${tick} Vault keys      ${wrapped} wrapped for it, signed by you`,
       `${tick} Profile saved   "${profile}"`,
       '',

@@ -39,7 +39,7 @@ const permissionsFor = (vaults: Plan['vaults']): readonly string[] => [
 ]
 
 /** `prod` or `prod:write`; a colon in a name is no trouble as long as what follows is no role. */
-function vaultRole(text: string): Plan['vaults'][number] {
+export function vaultRole(text: string): Plan['vaults'][number] {
   const at = text.lastIndexOf(':')
   const after = text.slice(at + 1)
   const role = ROLES.find((known) => known === after)

@@ -32,7 +32,27 @@ export async function insertKey(db: Db, row: KeyRow): Promise<void> {
     .execute()
 }
 
-export type KeysOf = { readonly agentId: string } | { readonly userId: string } | { readonly globalAdmin: true }
+export type KeysOf =
+  | { readonly agentId: string }
+  | { readonly userId: string }
+  | { readonly globalAdmin: true; readonly accessKey?: string }
+
+export interface GlobalAdminKeyRow {
+  readonly keyId: string
+  readonly accessKey: string
+  readonly createdAt: Date
+}
+
+/** Those that work, of the organisation the transaction names. */
+export const globalAdminKeys = (db: Db): Promise<readonly GlobalAdminKeyRow[]> =>
+  db
+    .selectFrom('api_key')
+    .select(['key_id as keyId', 'access_key as accessKey', 'created_at as createdAt'])
+    .where('global_admin', '=', true)
+    .where('status', '=', 'active')
+    .orderBy('created_at', 'desc')
+    .orderBy('key_id', 'desc')
+    .execute()
 
 /** The ids of the keys this ended: those that were active until now. */
 export async function endKeys(
@@ -52,7 +72,9 @@ export async function endKeys(
       ? active.where('agent_id', '=', of.agentId)
       : 'userId' in of
         ? active.where('user_id', '=', of.userId)
-        : active.where('global_admin', '=', true)
+        : active
+            .where('global_admin', '=', true)
+            .$if(of.accessKey !== undefined, (some) => some.where('access_key', '=', of.accessKey ?? ''))
   const rows = await theirs.returning('key_id').execute()
   return rows.map(({ key_id }) => key_id)
 }

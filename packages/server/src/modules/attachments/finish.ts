@@ -24,7 +24,7 @@ import { transactInTurn } from '../vaults/turns.ts'
 import { attachmentAnswer, look, targetsOf } from './service.ts'
 import * as store from './store.ts'
 
-// The signed commit that attaches (docs/protocol.md 6.3 and 7). The log is locked before anything is looked at, so of two requests
+// The signed commit that attaches (docs/reference/protocol.md 6.3 and 7). The log is locked before anything is looked at, so of two requests
 // for one attachment exactly one finds it uploading.
 
 type Checkpoint = ReturnType<typeof peekCheckpoint>

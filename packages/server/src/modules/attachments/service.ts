@@ -10,7 +10,7 @@ import * as vaultStore from '../vaults/store.ts'
 import { ensureRoomForUpload, reserveParts } from './quota.ts'
 import * as store from './store.ts'
 
-// Attachments on their way up and down (docs/protocol.md 7). The bytes go past the API, to addresses that are given out here; the
+// Attachments on their way up and down (docs/reference/protocol.md 7). The bytes go past the API, to addresses that are given out here; the
 // server learns their size and hash by reading them once, and never what they mean.
 
 const PART_URL_MS = 15 * 60_000

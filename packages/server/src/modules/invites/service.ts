@@ -14,7 +14,7 @@ import { activateInvited, dismissInvited, insertInvited } from '../users/people.
 import { verifyInvite } from './inviter.ts'
 import * as store from './store.ts'
 
-// The admin's side of invites (docs/protocol.md 4.6). The server keeps and passes on; who is let in is decided by signatures.
+// The admin's side of invites (docs/reference/protocol.md 4.6). The server keeps and passes on; who is let in is decided by signatures.
 
 const LONGEST_MS = 30 * 24 * 3_600_000
 

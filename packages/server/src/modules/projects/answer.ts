@@ -5,7 +5,7 @@ import { readSigned } from '../../log/signers.ts'
 import { transparencyOf } from '../../log/transparency.ts'
 import * as store from './store.ts'
 
-/** What lets a client verify a project (docs/protocol.md 4.7 and 5.4). Callers read at one moment, or hold the log. */
+/** What lets a client verify a project (docs/reference/protocol.md 4.7 and 5.4). Callers read at one moment, or hold the log. */
 export async function signedProject({ db, request }: TxCtx, place: store.Place): Promise<SignedProject> {
   const { orgId, projectId } = place
   const { adminsChain, setHash } = await store.currentHashes(db, place)

@@ -16,7 +16,7 @@ import {
 } from './documents.ts'
 import * as store from './store.ts'
 
-// A change of a project (docs/protocol.md 5.7, project.commit): checked, logged and stored in one transaction, or not at all.
+// A change of a project (docs/reference/protocol.md 5.7, project.commit): checked, logged and stored in one transaction, or not at all.
 // The row of the log is locked first, so that what is checked is what is changed.
 
 /** What a route says about the project.set it takes; refuses with `invalid_document`. */

@@ -10,7 +10,7 @@ export const nameOfOrg = async (db: Db, orgId: string): Promise<string> => (awai
 /** C2SP tlog-policy text of a log without witnesses. */
 const NO_WITNESSES = 'quorum none\n'
 
-/** docs/protocol.md 9.2. Only as trustworthy as this server; a client that was given one before compares. */
+/** docs/reference/protocol.md 9.2. Only as trustworthy as this server; a client that was given one before compares. */
 export async function trustAnchorOf(db: Db, orgId: string): Promise<string> {
   const anchor = await logAnchor(db, orgId)
   if (!anchor) throw new Error('the organisation has no log')

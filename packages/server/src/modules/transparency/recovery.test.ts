@@ -21,7 +21,7 @@ import { codeOf, contentOf, foundOrg, outcomes, refusal, seedUser } from '../../
 import { inOrg } from '../../context.ts'
 import { appendAct } from '../../log/append.ts'
 
-// The state and the statement of a restored log (docs/protocol.md 9.4); the whole drill is packages/sdk/test/recovery.
+// The state and the statement of a restored log (docs/reference/protocol.md 9.4); the whole drill is packages/sdk/test/recovery.
 // Catches: a log that goes on without its statement, a statement that others than the quorum sign or that is of another log, two
 // statements for one restore, the mark of one organisation seen by another.
 // Seen red: `ensureGoesOn` not asked in appendAct and in lockOrgLog, `endRestore` not called, `ensureBroughtBySigner` left out.

@@ -20,7 +20,7 @@ import { readDocument, readState } from '../../log/state-store.ts'
 import { transparencyOf } from '../../log/transparency.ts'
 import * as store from './store.ts'
 
-// Section 9.4 of docs/protocol.md: what a client asks for when the log is not the one it has seen, and an administrator before
+// Section 9.4 of docs/reference/protocol.md: what a client asks for when the log is not the one it has seen, and an administrator before
 // the statement is made.
 
 async function policyState({ db, principal }: TxCtx): Promise<PolicyState> {

@@ -1,0 +1,97 @@
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { readRootKeyFile } from '../secrets/root-key.ts'
+import { createGlobalAdminKey, listGlobalAdminKeys, revokeGlobalAdminKeys } from './admin-keys.ts'
+import type { ArchiveLock } from './archive.ts'
+import { backup } from './backup.ts'
+import { asOperator, type OperatorDeps, type OperatorOptions } from './operator-deps.ts'
+import { findOrg, type KnownOrg, knownOrgs } from './orgs.ts'
+import { restore } from './restore.ts'
+import { rotateRootKeyFile } from './root-key-file.ts'
+import { newSetupToken } from './setup-token.ts'
+import { checkUpgrade } from './upgrade-check.ts'
+
+// What an operator can order on the host, each as one message in and one answer out.
+
+/** What opens or locks an archive; the root key of the server if neither is given. */
+interface Lock {
+  readonly passphrase?: string
+  readonly rootKeyFile?: string
+}
+
+export type Order =
+  | { readonly act: 'setup-token' }
+  | { readonly act: 'orgs' }
+  | { readonly act: 'create-key'; readonly org?: string }
+  | { readonly act: 'list-keys'; readonly org?: string }
+  | { readonly act: 'revoke-keys'; readonly org?: string; readonly accessKey?: string }
+  | ({ readonly act: 'backup'; readonly file: string } & Lock)
+  | ({ readonly act: 'restore'; readonly file: string } & Lock)
+  | { readonly act: 'rotate-root-key'; readonly out?: string }
+  | { readonly act: 'upgrade-check' }
+
+type Progress = (step: string) => void
+
+const lockOf = ({ passphrase, rootKeyFile }: Lock, deps: OperatorDeps): ArchiveLock =>
+  passphrase !== undefined
+    ? { passphrase }
+    : rootKeyFile !== undefined
+      ? { rootKey: readRootKeyFile(rootKeyFile) }
+      : deps
+
+const named = ({ orgId, name }: KnownOrg) => ({ orgId, name })
+
+async function ordered(deps: OperatorDeps, order: Order, progress: Progress): Promise<unknown> {
+  switch (order.act) {
+    case 'setup-token':
+      return { setupToken: await newSetupToken(deps) }
+    case 'orgs':
+      return { orgs: await knownOrgs(deps) }
+    case 'create-key': {
+      const org = await findOrg(deps, order.org)
+      return { org: named(org), ...(await createGlobalAdminKey(deps, org.orgId)) }
+    }
+    case 'list-keys': {
+      const org = await findOrg(deps, order.org)
+      return { org: named(org), keys: await listGlobalAdminKeys(deps, org.orgId) }
+    }
+    case 'revoke-keys': {
+      const org = await findOrg(deps, order.org)
+      return { org: named(org), revoked: await revokeGlobalAdminKeys(deps, org.orgId, order.accessKey) }
+    }
+    case 'backup': {
+      const onRows = (rows: number): void => progress(`${rows} rows`)
+      const report = await backup(deps, order.file, lockOf(order, deps), onRows)
+      return { ...report, orgs: (await knownOrgs(deps)).map(named) }
+    }
+    case 'restore':
+      return { ...(await restore(deps, order.file, lockOf(order, deps))), orgs: (await knownOrgs(deps)).map(named) }
+    default:
+      throw new TypeError(`there is no order ${order.act}`)
+  }
+}
+
+/** What a restore that was refused had made is gone again: the next one finds the directory as this one did. */
+async function restoreInto(config: Config, order: Order, options: OperatorOptions, progress: Progress) {
+  const { dataDirectory, databaseUrl } = config
+  const made = ['postgres', 'root.key'].map((name) => join(dataDirectory, name)).filter((path) => !existsSync(path))
+  try {
+    return await asOperator(config, (deps) => ordered(deps, order, progress), options)
+  } catch (error) {
+    if (databaseUrl === undefined) for (const path of made) rmSync(path, { recursive: true, force: true })
+    throw error
+  }
+}
+
+export function carryOut(
+  config: Config,
+  order: Order,
+  { progress, signal }: { readonly progress: Progress; readonly signal: AbortSignal },
+): Promise<unknown> {
+  const options = { progress, signal }
+  if (order.act === 'upgrade-check') return checkUpgrade(config, options)
+  if (order.act === 'rotate-root-key') return rotateRootKeyFile(config, order.out, options)
+  if (order.act === 'restore') return restoreInto(config, order, options, progress)
+  return asOperator(config, (deps) => ordered(deps, order, progress), { ...options, migrates: false })
+}
