@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Attack, Deed } from '../../sdk/evil-server/attack.ts'
@@ -36,31 +36,59 @@ const TYPED: Partial<Readonly<Record<Deed, () => readonly string[]>>> = {
   item: () => ['item', 'show', `${world.place.vaultId}/${world.place.item}`],
   list: () => ['item', 'list', world.place.vaultId],
   me: () => ['whoami'],
+  download: () => [
+    'file',
+    'get',
+    `${world.place.vaultId}/${world.place.item}/${world.place.attachment}`,
+    '--out',
+    'got.bin',
+    '--force',
+  ],
   share: () => ['vault', 'share', world.place.vaultId, '--with', world.place.newcomer, '--yes'],
 }
 const LIKE_RUN: ReadonlySet<Deed> = new Set(['env', 'fallback', 'project'])
 const asRun = ([_, ...flags]: readonly string[]): readonly string[] => ['run', ...flags, '--', 'echo', STARTED]
 
 const machineFor = (deed: Deed): Machine => (deed === 'share' ? owner : agent)
+const REMEMBERED = '.local'
+const saved = new Map<Machine, string>()
+/** As it was before any attack: what is authentic is remembered, also of a server that lies in other things. */
+function asBefore(machine: Machine): Machine {
+  const own = join(machine.home, REMEMBERED)
+  const copy = saved.get(machine) ?? world.home()
+  if (saved.has(machine)) {
+    rmSync(own, { recursive: true })
+    cpSync(copy, own, { recursive: true })
+  } else cpSync(own, copy, { recursive: true })
+  saved.set(machine, copy)
+  return machine
+}
 /** The bundle names the server itself, so the flag is given. */
-const type = (deed: Deed, [command = '', ...rest]: readonly string[]) =>
-  machineFor(deed).call([command, '--server', world.evil.url, ...rest])
+const type = (machine: Machine, [command = '', ...rest]: readonly string[]) =>
+  machine.call([command, '--server', world.evil.url, ...rest])
 
 const evidenceOf = ({ home }: Machine): string[] => {
   const folder = join(home, '.local/state/strongroom/evidence')
   return existsSync(folder) ? readdirSync(folder) : []
 }
 
+function expectDownloaded(): void {
+  const path = join(agent.home, 'got.bin')
+  expect(readFileSync(path, 'utf8')).toContain(CANARY)
+  rmSync(path)
+}
+
 describe('an honest server behind the same proxy', () => {
   it.each(Object.keys(TYPED) as Deed[])('is read: %s', async (deed) => {
     if (deed === 'share') return expect((await owner.call(['vault', 'list', '--json'])).code).toBe(0)
     const args = TYPED[deed]?.() ?? []
-    const { code, stdout, stderr } = await type(deed, args)
+    const { code, stdout, stderr } = await type(machineFor(deed), args)
     expect([code, stderr]).toEqual([0, expect.anything()])
+    if (deed === 'download') return expectDownloaded()
     expect(stdout).not.toBe('')
     if (!LIKE_RUN.has(deed)) return
     expect(stdout).toContain(CANARY)
-    const run = await type(deed, asRun(args))
+    const run = await type(machineFor(deed), asRun(args))
     expect(run).toMatchObject({ code: 0, stdout: `${STARTED}\n` })
   })
 })
@@ -75,16 +103,18 @@ const OTHERWISE: Readonly<Record<string, readonly [code: string, exitCode: numbe
 
 async function meet(attack: Attack, args: readonly string[], isRun: boolean): Promise<void> {
   const { evil } = world
-  const machine = machineFor(attack.deed)
+  const machine = asBefore(machineFor(attack.deed))
   const before = evidenceOf(machine).length
   const delivered = (): number => evil.score.lines().find(({ name }) => name === attack.name)?.delivered ?? 0
   const deliveredBefore = delivered()
   evil.choose(attack.name, 0)
-  const { code, stdout, stderr, error } = await type(attack.deed, isRun ? args : [...args, '--json'])
+  const { code, stdout, stderr, error } = await type(machine, isRun ? args : [...args, '--json'])
   evil.choose(undefined)
   expect(delivered()).toBeGreaterThan(deliveredBefore)
   if (attack.expect.codes.includes('same')) return expect(code).toBe(0)
   expect(stdout).toBe('')
+  // Not even a draft of a download.
+  expect(readdirSync(machine.home).filter((name) => name.includes('got'))).toEqual([])
   expect(`${stderr}${everythingIn(machine.home)}`.includes(CANARY)).toBe(false)
   if (isRun) return expect({ code, stderr }).toMatchObject({ code: 125 })
   const shown = error()
@@ -96,7 +126,10 @@ async function meet(attack: Attack, args: readonly string[], isRun: boolean): Pr
   expect(JSON.parse(readFileSync(shown.evidence ?? '', 'utf8')).code).toBe(shown.code)
 }
 
-const isTyped = ({ deed, witnessed }: Attack): boolean => TYPED[deed] !== undefined && witnessed === undefined
+/** These forge one answer of a log that the command line has asked about a moment before: it is met as a fork, which has its own rows. */
+const isForgedInBetween = ({ deed, name }: Attack): boolean => deed === 'download' && name.endsWith('-signed')
+const isTyped = (attack: Attack): boolean =>
+  TYPED[attack.deed] !== undefined && attack.witnessed === undefined && !isForgedInBetween(attack)
 
 describe('a lying server', () => {
   it.each(ATTACKS.filter(isTyped).map((attack) => [`${attack.number} ${attack.name}`, attack] as const))(
