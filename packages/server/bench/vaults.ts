@@ -1,6 +1,7 @@
 import { nextCommit } from './org-vaults.ts'
+import { commitSignatures } from './primitives.ts'
 import type { LoadProcess, Measured } from './processes.ts'
-import { type Contender, describe, describeRatio, type Round, ratioOf, request, runRound } from './rounds.ts'
+import { bestOf, type Contender, describe, describeRatio, type Round, ratioOf, request, runRound } from './rounds.ts'
 import { oneField, type VaultWorld, verifiedRead, WRITERS } from './vault-world.ts'
 
 // What vaults cost beside the bare route, in a small organisation and in a large one: two servers with a database each, in turns.
@@ -146,6 +147,7 @@ export async function benchCommits({ bare, small, large, load }: Parts): Promise
     const { perSecond } = await commitRound(large, load, length, connections)
     said.push(`${perSecond.toFixed(0)} at ${connections}`)
   }
+  const signatures = commitSignatures()
   return [
     `commit of one field into a vault of ${FIELDS}; ${WRITERS} writers of one organisation with a vault each, ${COMMIT_ROUNDS} rounds in turn:`,
     describe('bare Fastify, one SELECT', turns.bare),
@@ -153,6 +155,7 @@ export async function benchCommits({ bare, small, large, load }: Parts): Promise
     describeRatio(ratioOf(turns.small, turns.bare), LIMIT_COMMIT),
     describe(`organisation of ${large.world.entries} log entries`, turns.large),
     describeRatio(ratioOf(turns.large, turns.small), LIMIT_GROWN, 'the small one'),
+    `  its two signatures verified and its checkpoint signed, alone: ${signatures.toFixed(0)} µs, ${(signatures / bestOf(turns.bare)).toFixed(2)} × baseline`,
     `  commits/s by connections: ${said.join(', ')}`,
   ]
 }

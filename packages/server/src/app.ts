@@ -86,6 +86,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   hardenServer(app, brokenHttp)
   app.decorateRequest('principal', null)
   app.decorateRequest('found', undefined)
+  app.decorateRequest('input', undefined)
   observeRequests(app, deps)
   takeJsonOnly(app)
   app.addHook('onRequest', async (request, reply) => {

@@ -104,6 +104,8 @@ interface Decoded {
   readonly body: Bytes
   readonly hash: string
   json?: Json
+  /** The kind whose shape the payload was found to have. */
+  kind?: string
 }
 const decodedEnvelopes = new WeakMap<object, Decoded>()
 
@@ -131,7 +133,9 @@ function parsePayload<N extends string, P>(kind: Kind<N, P>, decoded: Decoded): 
   decoded.json ??= parseStrict(decoded.body)
   const { json } = decoded
   ensure((json as { t?: unknown } | null)?.t === kind.name, 'wrong_type', `expected a ${kind.name} document`)
-  return kind.shape(json, kind.name) as PayloadOf<Kind<N, P>>
+  if (decoded.kind !== kind.name) kind.shape(json, kind.name)
+  decoded.kind = kind.name
+  return json as PayloadOf<Kind<N, P>>
 }
 
 /** The name of a document, whatever it is; needs no key. */

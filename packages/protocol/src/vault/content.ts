@@ -1,5 +1,6 @@
 import { type AssetRow, assetRow } from '../attachments/row.ts'
 import { toBase64url } from '../encoding/base64.ts'
+import type { Bytes } from '../encoding/bytes.ts'
 import { encodeMapProof, type MapProofText, mapRoot, mapValue, proveMap } from '../log/map.ts'
 import type { EnvRow, ItemDetailPayload, ItemRow, Tree } from './documents.ts'
 import {
@@ -36,8 +37,19 @@ export function verifyContent(
   }
 }
 
-const treeOf = <T>(rows: ReadonlyMap<string, T>, nameOf: (id: string) => string): Tree => ({
-  root: toBase64url(mapRoot([...rows].map(([id, row]) => [nameOf(id), mapValue(row)] as const))),
+/** A change makes new rows and keeps the others, so most have been hashed before. Rows are never changed in place. */
+const rowHashes = new WeakMap<object, Bytes>()
+
+function rowHash(row: object): Bytes {
+  const known = rowHashes.get(row)
+  if (known) return known
+  const value = mapValue(row)
+  rowHashes.set(row, value)
+  return value
+}
+
+const treeOf = <T extends object>(rows: ReadonlyMap<string, T>, nameOf: (id: string) => string): Tree => ({
+  root: toBase64url(mapRoot([...rows].map(([id, row]) => [nameOf(id), rowHash(row)] as const))),
   count: rows.size,
 })
 

@@ -1,9 +1,9 @@
-import type { Insertable } from 'kysely'
+import { canonicalText } from '@strongroom/protocol'
 import { type Deps, inOrg } from '../context.ts'
 import type { Database } from '../db/database.ts'
-import type { AuditSealTable } from '../db/schema.ts'
+import { makeRecent } from '../db/recent.ts'
 import { type Repeating, repeat } from '../telemetry/repeat.ts'
-import { type ChainedEvent, nextHash, startOfChain } from './chain.ts'
+import { nextHashOf, startOfChain } from './chain.ts'
 import * as store from './store.ts'
 
 // Gives every committed audit event its place in the chain of its organisation, in batches and behind the requests, so that two
@@ -21,25 +21,36 @@ export const SEAL_EVERY_MS = 300
 
 type Sealing = Pick<Deps, 'now' | 'log' | 'telemetry'>
 
+const MAX_FORMS = 2000
+const forms = makeRecent<string>(MAX_FORMS)
+
+/** The canonical form of what the database wrote down: the same few targets and facts come again and again. */
+function formOf(text: string): string {
+  const known = forms.get(text)
+  if (known !== undefined) return known
+  const form = canonicalText(JSON.parse(text))
+  forms.set(text, form)
+  return form
+}
+
 function sealAll(
-  { now, log }: Sealing,
+  { log }: Sealing,
   orgId: string,
   head: store.Head,
-  events: readonly ChainedEvent[],
-): Insertable<AuditSealTable>[] {
-  const seals: Insertable<AuditSealTable>[] = []
-  let { position, hash } = head
+  events: readonly store.QueuedEvent[],
+): store.Seal[] {
+  const seals: store.Seal[] = []
+  let { hash } = head
   for (const event of events) {
-    const prev_hash = hash
     try {
-      hash = nextHash(prev_hash, orgId, event)
+      const { targets, metadata } = event
+      hash = nextHashOf(hash, orgId, { ...event, targets: formOf(targets), metadata: formOf(metadata) })
     } catch {
       // Not written by `record`. It stays in the queue, where its age is seen, and does not hold up the others.
       log.error({ event: 'audit_event_unsealable' })
       continue
     }
-    position++
-    seals.push({ org_id: orgId, position, event_id: event.id, prev_hash, hash, sealed_at: now() })
+    seals.push({ eventId: event.id, seq: event.seq, hash })
   }
   return seals
 }
@@ -50,8 +61,7 @@ const sealBatch = (deps: Sealing, worker: Database, orgId: string): Promise<numb
     const head = await store.takeHead(db, orgId, startOfChain(orgId))
     if (!head) return 0
     const seals = sealAll(deps, orgId, head, await store.unsealedEvents(db, orgId, BATCH))
-    const last = seals.at(-1)
-    if (last) await store.appendSeals(db, orgId, seals, { position: Number(last.position), hash: last.hash })
+    if (seals.length > 0) await store.appendSeals(db, orgId, head, seals, deps.now())
     return seals.length
   })
 

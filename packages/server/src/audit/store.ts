@@ -1,7 +1,7 @@
-import { type ExpressionBuilder, type Insertable, sql } from 'kysely'
+import { type ExpressionBuilder, sql } from 'kysely'
 import type { Database, Db } from '../db/database.ts'
-import type { AuditSealTable, Tables } from '../db/schema.ts'
-import type { ChainedEvent } from './chain.ts'
+import type { Tables } from '../db/schema.ts'
+import type { ChainedEvent, WrittenEvent } from './chain.ts'
 
 /** The columns of an event under the names that are hashed and answered. */
 export const chainedColumns = (eb: ExpressionBuilder<Tables, 'audit_event'>) =>
@@ -69,7 +69,10 @@ export async function takeHead(db: Db, orgId: string, start: Buffer): Promise<He
 export const readHead = (db: Db, orgId: string): Promise<Head | undefined> =>
   db.selectFrom('audit_head').select(['position', 'hash']).where('org_id', '=', orgId).executeTakeFirst()
 
-export const unsealedEvents = (db: Db, orgId: string, limit: number): Promise<ChainedEvent[]> =>
+/** With its place in the queue; its open parts as the database writes them. */
+export type QueuedEvent = WrittenEvent & { readonly seq: number }
+
+export const unsealedEvents = (db: Db, orgId: string, limit: number): Promise<QueuedEvent[]> =>
   db
     .selectFrom('audit_unsealed')
     .innerJoin('audit_event', (join) =>
@@ -78,30 +81,44 @@ export const unsealedEvents = (db: Db, orgId: string, limit: number): Promise<Ch
         .onRef('audit_event.event_id', '=', 'audit_unsealed.event_id'),
     )
     .select(chainedColumns)
+    // After the others, so that they are read in this form.
+    .select([
+      'audit_unsealed.seq',
+      sql<string>`targets::text`.as('targets'),
+      sql<string>`metadata::text`.as('metadata'),
+    ])
     .where('audit_unsealed.org_id', '=', orgId)
     .orderBy('audit_unsealed.seq')
     .limit(limit)
     .execute()
 
-/** A whole batch in one statement, column by column: as single values it would cost more to write down than to store. */
+export interface Seal {
+  readonly eventId: string
+  readonly seq: number
+  readonly hash: Buffer
+}
+
+/** A whole batch in one statement, behind the head. All hashes are one value: as single ones they would cost more to write down than to store. */
 export async function appendSeals(
   db: Db,
   orgId: string,
-  seals: readonly Insertable<AuditSealTable>[],
   head: Head,
+  seals: readonly Seal[],
+  sealedAt: Date,
 ): Promise<void> {
-  const ids = seals.map(({ event_id }) => event_id)
+  const hashes = Buffer.concat([head.hash, ...seals.map(({ hash }) => hash)])
   await sql`
     with sealed as (
       insert into audit_seal (org_id, position, event_id, prev_hash, hash, sealed_at)
-      select ${orgId}, * from unnest(
-        ${seals.map(({ position }) => position)}::bigint[], ${ids}::text[], ${seals.map((seal) => seal.prev_hash)}::bytea[],
-        ${seals.map(({ hash }) => hash)}::bytea[], ${seals.map(({ sealed_at }) => sealed_at)}::timestamptz[]
-      )
+      select ${orgId}, ${head.position}::bigint + n, event_id, substr(hashes, (n::integer - 1) * 32 + 1, 32),
+        substr(hashes, n::integer * 32 + 1, 32), ${sealedAt}
+      from unnest(${seals.map(({ eventId }) => eventId)}::text[]) with ordinality as e (event_id, n), (select ${hashes}::bytea) as h (hashes)
     ), unqueued as (
-      delete from audit_unsealed where org_id = ${orgId} and event_id = any(${ids}::text[])
+      delete from audit_unsealed where org_id = ${orgId} and seq = any(${seals.map(({ seq }) => seq)}::bigint[])
     )
-    update audit_head set position = ${head.position}, hash = ${head.hash} where org_id = ${orgId}`.execute(db)
+    update audit_head set position = position + ${seals.length}, hash = ${hashes.subarray(-32)} where org_id = ${orgId}`.execute(
+    db,
+  )
 }
 
 export interface SealedRow {

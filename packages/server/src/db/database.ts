@@ -60,9 +60,13 @@ const FIND_KEYS = {
   text: 'select access_key as key, found as row from authenticate_keys($1)',
 } as const
 
+const EVENT_ID = '{"eventId":"'
 const READ_ENVIRONMENTS = {
   name: 'read_environments',
   text: 'select key, row from read_environments($1)',
+  parameterOf: (questions: readonly string[]): string => `[${questions.join(',')}]`,
+  // The question is long; its answer is named by the id of its audit event, which every question brings first.
+  rowKey: (question: string): string => question.slice(EVENT_ID.length, question.indexOf('"', EVENT_ID.length)),
 } as const
 
 export interface Database {
@@ -71,7 +75,7 @@ export interface Database {
   /** What is known of an API key by its public half; null if there is none. */
   findKey<T>(accessKey: string): Promise<T | null>
   /** The one statement of an environment read; the question is JSON. */
-  readEnvironment<T>(question: string): Promise<T | null>
+  readEnvironment(question: string): Promise<string | null>
   close(): Promise<void>
 }
 

@@ -1,9 +1,13 @@
 import type pg from 'pg'
 
-/** A statement of one parameter, an array of keys, that gives `key` and `row` for each key there is something for. */
+/** A statement of one parameter, the keys, that gives `key` and `row` for each key there is something for. */
 export interface KeyedStatement {
   readonly name: string
   readonly text: string
+  /** The parameter, where it is not the array of keys. */
+  parameterOf?(keys: readonly string[]): unknown
+  /** What a row calls its key, where that is shorter than the key itself. */
+  rowKey?(key: string): string
 }
 
 interface Question {
@@ -20,17 +24,20 @@ const KEYS_PER_STATEMENT = 100
  * statements of this kind are under way, goes together. Nothing is remembered: a question is only ever answered by a statement
  * that was sent after it was asked.
  */
-export function askTogether(pool: pg.Pool, { name, text }: KeyedStatement): <T>(key: string) => Promise<T | null> {
+export function askTogether(
+  pool: pg.Pool,
+  { name, text, parameterOf = (keys) => keys, rowKey = (key) => key }: KeyedStatement,
+): <T>(key: string) => Promise<T | null> {
   let waiting: Question[] = []
   let running = 0
   let isScheduled = false
 
   const send = async (questions: readonly Question[]): Promise<void> => {
     try {
-      const values = [[...new Set(questions.map(({ key }) => key))]]
+      const values = [parameterOf([...new Set(questions.map(({ key }) => key))])]
       const { rows } = await pool.query<{ key: string; row: unknown }>({ name, text, values })
       const found = new Map(rows.map(({ key, row }) => [key, row]))
-      for (const { key, answer } of questions) answer(found.get(key) ?? null)
+      for (const { key, answer } of questions) answer(found.get(rowKey(key)) ?? null)
     } catch (cause) {
       for (const { fail } of questions) fail(cause)
     }

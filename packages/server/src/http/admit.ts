@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps, Principal } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { ensureAccess, isPublic } from './access.ts'
-import { authenticate, type KeyRow, principalOfKey } from './authenticate.ts'
+import { authenticate, type KeyRow, type OfferedKey, principalOfKey } from './authenticate.ts'
 import type { Connections } from './connection.ts'
 import {
   FAILURES_PER_ADDRESS,
@@ -25,7 +25,7 @@ export interface Gate {
 
 /** Who asks, and what was found for them in the same statement. */
 export interface Travelled {
-  readonly apiKey: { readonly accessKey: string; readonly secret: string }
+  readonly apiKey: OfferedKey
   readonly key: KeyRow | null
   readonly found: unknown
 }
@@ -81,7 +81,7 @@ async function identify(
     const travelled = await travel?.(request)
     if (!travelled) return await authenticateRequest(gate.deps, request)
     request.found = travelled.found
-    return principalOfKey(gate.deps, travelled.apiKey, travelled.key)
+    return principalOfKey(travelled.apiKey, travelled.key)
   } catch (error) {
     if (error instanceof ApiError && error.status === 401) countFailure(gate, request, reply, apiKey)
     throw error

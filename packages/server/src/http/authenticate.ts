@@ -2,6 +2,7 @@ import { type OrgRole, permissionsOfUser, type TenantRole } from '@strongroom/co
 import type { Deps, Principal } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { hashToken, isAccessToken, parseApiKey, secretMatches } from '../secrets/credentials.ts'
+import { hashWithPepper } from '../secrets/server-secrets.ts'
 
 // Who asks. One round trip per request and no cache of positive answers: a revocation holds from the next request on, in
 // every process.
@@ -10,6 +11,12 @@ export interface CredentialHeaders {
   readonly apiKey: string | undefined
   readonly authorization: string | undefined
   readonly deviceInstallationId: string | undefined
+}
+
+/** A key as it was sent: its secret only as what is compared. */
+export interface OfferedKey {
+  readonly accessKey: string
+  readonly secretHmac: Buffer
 }
 
 /** What is known of an API key, of whom it stands for, and of their roles. */
@@ -55,18 +62,15 @@ const NOBODY = { agentId: null, userId: null, keyId: null, sessionId: null, acce
 async function authenticateKey(deps: Deps, text: string): Promise<Principal> {
   const key = parseApiKey(text)
   if (!key) throw new ApiError('invalid_api_key')
-  return principalOfKey(deps, key, await available(deps, () => deps.database.findKey<KeyRow>(key.accessKey)))
+  const row = await available(deps, () => deps.database.findKey<KeyRow>(key.accessKey))
+  return principalOfKey({ accessKey: key.accessKey, secretHmac: hashWithPepper(deps.pepper, key.secret) }, row)
 }
 
 /** One body for all that is wrong with a key: malformed, unknown, wrong, rotated, or of somebody who is gone. */
-export function principalOfKey(
-  deps: Pick<Deps, 'pepper'>,
-  key: { readonly accessKey: string; readonly secret: string },
-  row: KeyRow | null,
-): Principal {
-  const genuine = secretMatches(deps.pepper, key.secret, row?.secretHmac)
+export function principalOfKey({ accessKey, secretHmac }: OfferedKey, row: KeyRow | null): Principal {
+  const genuine = secretMatches(secretHmac, row?.secretHmac)
   if (!row || !genuine || row.keyStatus !== 'active') throw new ApiError('invalid_api_key')
-  const common = commonOf(row, key.accessKey)
+  const common = commonOf(row, accessKey)
   if (row.agent) return agentPrincipal(common, row.agent)
   if (row.user) return keyUserPrincipal(common, row.user, row.permissions)
   return operatorPrincipal(common)

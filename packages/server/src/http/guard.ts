@@ -9,8 +9,8 @@ const MAX_URL = 2048
 export const MAX_HEADERS = 64
 
 /** Headers of which two would mean that somebody else may have read the other one. */
-const CREDENTIALS = ['authorization', 'x-api-key', 'x-setup-token', 'x-device-installation-id']
-const ONCE = [
+const CREDENTIALS = new Set(['authorization', 'x-api-key', 'x-setup-token', 'x-device-installation-id'])
+const ONCE = new Set([
   'host',
   'content-type',
   'content-encoding',
@@ -19,7 +19,7 @@ const ONCE = [
   'tlog-have',
   'vault-turn',
   'expect',
-]
+])
 
 export function guard(config: Config, request: IncomingMessage): void {
   ensureTarget(request.url ?? '')
@@ -48,6 +48,7 @@ const isSegment = (segment: string): boolean =>
   segment !== '.' && segment !== '..' && SEGMENT.test(segment) && !NEEDLESS.test(segment) && isUtf8(segment)
 
 function isUtf8(segment: string): boolean {
+  if (!segment.includes('%')) return true
   try {
     return decodeURIComponent(segment) !== ''
   } catch {
@@ -55,11 +56,16 @@ function isUtf8(segment: string): boolean {
   }
 }
 
-function ensureHeaders({ rawHeaders, headersDistinct }: IncomingMessage): void {
+function ensureHeaders({ rawHeaders }: IncomingMessage): void {
   if (rawHeaders.length > 2 * MAX_HEADERS) throw new ApiError('headers_too_large')
-  const isRepeated = (name: string): boolean => (headersDistinct[name]?.length ?? 0) > 1
-  if (CREDENTIALS.some(isRepeated)) throw new ApiError('unauthorized')
-  if (ONCE.some(isRepeated)) throw new ApiError('bad_request')
+  const names: string[] = []
+  const repeated: string[] = []
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = (rawHeaders[i] as string).toLowerCase()
+    ;(names.includes(name) ? repeated : names).push(name)
+  }
+  if (repeated.some((name) => CREDENTIALS.has(name))) throw new ApiError('unauthorized')
+  if (repeated.some((name) => ONCE.has(name))) throw new ApiError('bad_request')
 }
 
 /** Archiving takes a signed commit, so DELETE may have a body; a route without one refuses it. */

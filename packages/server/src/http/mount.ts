@@ -4,12 +4,13 @@ import { recordRefusal } from '../audit/record.ts'
 import type { Ctx, Deps, Principal, RequestFacts } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { parseApiKey } from '../secrets/credentials.ts'
+import { hashWithPepper } from '../secrets/server-secrets.ts'
 import { productsOf } from '../telemetry/caller.ts'
 import { isPublic } from './access.ts'
 import { admit, admitAgain, admitBody, bucketOf, type Gate, header, type Travel } from './admit.ts'
 import { codeOf } from './answer-errors.ts'
 import { type IdempotentRequest, readIdempotencyKey } from './idempotency.ts'
-import { isReady, isTravelling, type Ready, sendReady, type Travelling } from './one-trip.ts'
+import { isReady, isTravelling, type Ready, readyBytes, type Travelling } from './one-trip.ts'
 import { PER_CREDENTIAL } from './rate-limit.ts'
 import { isStreamed, type Streamed, sendStream } from './stream.ts'
 import { compileInput, readHave, readTurn } from './validate.ts'
@@ -30,13 +31,15 @@ type IsPublic<R extends Route> = R['access']['kind'] extends 'public' | 'setup' 
 export type Handlers<G extends Routes> = {
   readonly [K in keyof G]: IsPublic<G[K]> extends true ? PublicHandler<G[K]> : Handler<G[K]> | Travelling<G[K]>
 }
-type AnyHandler = PublicHandler<Route> & ((ctx: Ctx, input: Input<Route>, found?: unknown) => Promise<unknown>)
+type AnyHandler = PublicHandler<Route> & ((ctx: Ctx, input: Input<Route>, found?: unknown) => Promise<unknown> | Ready)
 
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | null
     /** What a one-trip route found besides who asks; undefined where the request came the ordinary way. */
     found: unknown
+    /** What a one-trip route was asked for, checked already. */
+    input: unknown
   }
 }
 
@@ -95,7 +98,7 @@ function answer(gate: Gate, routeName: string, route: Route, handler: AnyHandler
   const { deps } = gate
   const validate = compileInput(route)
   return async (request: FastifyRequest, reply: FastifyReply) => {
-    const input = validate(request) as Input<Route>
+    const input = (request.input ?? validate(request)) as Input<Route>
     const have = readHave(header(request, 'tlog-have'))
     const ifMatch = header(request, 'if-match')
     const turn = readTurn(header(request, 'vault-turn'))
@@ -114,8 +117,9 @@ function answer(gate: Gate, routeName: string, route: Route, handler: AnyHandler
     const idempotent = isWrite(route) ? idempotentRequest(request, route) : undefined
     const connection = () => gate.connections.open(request, reply, () => admitAgain(gate, route, request))
     const ctx: Ctx = { ...deps, principal, request: facts, idempotent, connection }
-    const body = await withinDeadline(handler(ctx, input, request.found))
-    if (isReady(body)) return sendReady(reply, body)
+    const made = handler(ctx, input, request.found)
+    const body = isReady(made) ? made : await withinDeadline(made)
+    if (isReady(body)) return readyBytes(reply, body)
     if (isStreamed(body)) return sendStream(reply, body)
     if (hasEtag(body)) reply.header('etag', body.etag)
     return body
@@ -127,15 +131,18 @@ function makeTravel(gate: Gate, routeName: string, route: Route, trip: Travellin
   const { deps, limiter } = gate
   const validate = compileInput(route)
   return async (request) => {
-    const apiKey = parseApiKey(header(request, 'x-api-key') ?? '')
-    if (!apiKey || request.headers.authorization !== undefined) return undefined
-    const bucket = bucketOf({ accessKey: apiKey.accessKey, sessionId: null })
+    const key = parseApiKey(header(request, 'x-api-key') ?? '')
+    if (!key || request.headers.authorization !== undefined) return undefined
+    const { accessKey } = key
+    const bucket = bucketOf({ accessKey, sessionId: null })
     if (!limiter.hasRoom(bucket, PER_CREDENTIAL, deps.now().getTime())) return undefined
     try {
       const input = validate(request) as Input<Route>
       readHave(header(request, 'tlog-have'))
-      const answer = await trip(deps, { apiKey, input, request: factsOf(request, routeName) })
-      return { apiKey, ...answer }
+      request.input = input
+      const apiKey = { accessKey, secretHmac: hashWithPepper(deps.pepper, key.secret) }
+      const { key: known, found } = await trip(deps, { apiKey, input, request: factsOf(request, routeName) })
+      return { apiKey, key: known, found }
     } catch {
       return undefined
     }

@@ -1,3 +1,5 @@
+import { makeRecent } from '../db/recent.ts'
+
 // Token buckets in memory: a limit per credential, and a stricter one per address for requests nobody can be named for. Each
 // process counts for itself; behind n processes a caller gets at most n times the limit.
 
@@ -29,15 +31,15 @@ export interface RateLimiter {
 }
 
 export function makeRateLimiter(): RateLimiter {
-  const buckets = new Map<string, Bucket>()
+  const buckets = makeRecent<Bucket>(MAX_BUCKETS)
   const fill = (name: string, { perMinute, burst }: Limit, nowMs: number): Bucket => {
-    const bucket = buckets.get(name) ?? { tokens: burst, at: nowMs }
+    let bucket = buckets.get(name)
+    if (!bucket) {
+      bucket = { tokens: burst, at: nowMs }
+      buckets.set(name, bucket)
+    }
     bucket.tokens = Math.min(burst, bucket.tokens + (Math.max(0, nowMs - bucket.at) * perMinute) / 60_000)
     bucket.at = nowMs
-    // Most recently used last; when there are too many, the oldest is the least interesting.
-    buckets.delete(name)
-    buckets.set(name, bucket)
-    if (buckets.size > MAX_BUCKETS) buckets.delete(buckets.keys().next().value as string)
     return bucket
   }
   const verdict = (bucket: Bucket, { perMinute, burst }: Limit, allowed: boolean): Verdict => {

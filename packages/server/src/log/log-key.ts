@@ -35,8 +35,15 @@ export function openLogKey({ rootKey }: Pick<Deps, 'rootKey'>, sealed: Buffer): 
   return signer
 }
 
-export const vkeyOf = (origin: string, { publicKey }: NoteSigner): string =>
-  makeVerifierKey(origin, NOTE_SIGNATURE, publicKey).vkey
+const vkeys = new WeakMap<NoteSigner, Map<string, string>>()
+
+export function vkeyOf(origin: string, signer: NoteSigner): string {
+  const known = vkeys.get(signer) ?? new Map<string, string>()
+  vkeys.set(signer, known)
+  const vkey = known.get(origin) ?? makeVerifierKey(origin, NOTE_SIGNATURE, signer.publicKey).vkey
+  known.set(origin, vkey)
+  return vkey
+}
 
 /** `<host>/<32 random hex digits>`: witnesses learn nothing of whose log it is. */
 export const newLogOrigin = ({ hosts, host }: Pick<Config, 'hosts' | 'host'>): string =>

@@ -1,3 +1,5 @@
+import { makeRecent } from '../db/recent.ts'
+
 // What may be kept of a caller's address and of what it says about itself. Both come from outside, and a secret in the wrong
 // header must not end up in a table.
 
@@ -8,12 +10,22 @@ const MAX_PRODUCTS = 6
 /** The products a user agent names, such as `curl/8.5.0`; comments and everything else is left out. */
 export function productsOf(userAgent: string | undefined): string {
   if (userAgent === undefined || userAgent.length > 1000) return ''
-  return userAgent
+  const known = products.get(userAgent)
+  if (known !== undefined) return known
+  const named = readProducts(userAgent)
+  products.set(userAgent, named)
+  return named
+}
+
+const MAX_AGENTS = 200
+const products = makeRecent<string>(MAX_AGENTS)
+
+const readProducts = (userAgent: string): string =>
+  userAgent
     .split(' ')
     .filter((part) => PRODUCT.test(part) || BARE.has(part))
     .slice(0, MAX_PRODUCTS)
     .join(' ')
-}
 
 /** The network of an address: /24 of IPv4, /48 of IPv6. */
 export function truncateAddress(ip: string): string {

@@ -51,5 +51,6 @@ export const MONEY: readonly Row[] = [
     may: permitted('machine.budget.write'),
     ids: { id: budgetOfTenant },
     body: () => ({ windows }),
+    takes: ['status'],
   },
 ]

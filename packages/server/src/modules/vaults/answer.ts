@@ -8,7 +8,7 @@ import { readSigned, type SignedDocuments } from '../../log/signers.ts'
 import { type Transparency, transparencyOf } from '../../log/transparency.ts'
 import * as store from './store.ts'
 
-// What lets a client verify a vault (docs/protocol.md 4.5 and 5.4). Callers read at one moment: documents never change, but
+// What lets a client verify a vault (docs/reference/protocol.md 4.5 and 5.4). Callers read at one moment: documents never change, but
 // which of them are current, the rows beside them and the proofs must belong together.
 
 export interface SignedOptions {
@@ -63,6 +63,8 @@ function documentIn(documents: ReadonlyMap<string, Envelope>, hash: string): Env
 export async function signedWithKeys(
   ctx: TxCtx,
   vault: ReadableVault,
+  /** Of documents of the answer besides: their signers are proven too. */
+  moreKids: readonly string[] = [],
 ): Promise<{ signed: VaultAnswer; wrappedKeys: Envelope[] }> {
   const { db, principal } = ctx
   const { orgId, vaultId } = vault
@@ -71,7 +73,7 @@ export async function signedWithKeys(
   const kids = [...new Set(grants.map(({ kid }) => kid))]
   const hashes = grants.map(({ wrapHash }) => wrapHash)
   const names = [...grants.map(({ name }) => name), ...kids.map(kidName)]
-  const { signed, documents } = await signedVault(ctx, vault, { hashes, kids, names })
+  const { signed, documents } = await signedVault(ctx, vault, { hashes, kids: [...kids, ...moreKids], names })
   return { signed, wrappedKeys: hashes.map((hash) => documentIn(documents, hash)) }
 }
 

@@ -27,7 +27,7 @@ import { commitPlain, plainCommit } from './plain-commit.ts'
 import * as store from './store.ts'
 import * as writes from './write-store.ts'
 
-// A change of a vault (docs/protocol.md 6.3): checked, logged and stored in one transaction, or not at all. The row of the log
+// A change of a vault (docs/reference/protocol.md 6.3): checked, logged and stored in one transaction, or not at all. The row of the log
 // is locked first, so that what is checked is what is changed.
 
 /** What a route says about the commits it takes; refuses with `invalid_document`. */

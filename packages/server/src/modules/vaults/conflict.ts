@@ -5,7 +5,7 @@ import { ApiError } from '../../errors.ts'
 import { signedVault } from './answer.ts'
 import * as writes from './write-store.ts'
 
-// Somebody was quicker (docs/protocol.md 6.3): the refusal brings what a client needs to verify the newer head and to put its
+// Somebody was quicker (docs/reference/protocol.md 6.3): the refusal brings what a client needs to verify the newer head and to put its
 // change on top of it, without another request.
 
 const MAX_CHANGED = 200

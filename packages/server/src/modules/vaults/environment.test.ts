@@ -10,7 +10,8 @@ import { inOrg } from '../../context.ts'
 
 // The one statement behind an environment read. Catches: a right that the statement does not ask for (secret, status of key and
 // agent, permission, access list), an audit row that is missing or that a refusal leaves behind, an answer kept for longer than
-// it is right or given to another reader, a read that is answered although it could not be recorded.
+// it is right or given to another reader, a read that is answered although it could not be recorded. Seen red, each left out
+// of the statement: the secret, the status of the key, the access list, the key that was given, the audit row.
 
 let h: Harness
 let alice: FirstPerson

@@ -3,8 +3,8 @@ import { peekCheckpoint } from '@strongroom/protocol'
 import { openVault } from '../../access/vaults.ts'
 import { record } from '../../audit/record.ts'
 import { type Ctx, type Deps, type TxCtx, transact } from '../../context.ts'
+import { makeRecent } from '../../db/recent.ts'
 import { type Ready, ready, type Travelling } from '../../http/one-trip.ts'
-import { hashWithPepper } from '../../secrets/server-secrets.ts'
 import { signedVault, signedWithKeys } from './answer.ts'
 import * as store from './store.ts'
 
@@ -21,29 +21,57 @@ interface Found {
   readonly cosigned: number
 }
 
-type Row = { readonly key: Awaited<ReturnType<Travelling<Route>['trip']>>['key']; readonly vault: Found | null }
+type KeyRow = Awaited<ReturnType<Travelling<Route>['trip']>>['key']
 
 async function trip(deps: Deps, { apiKey, input, request }: Parameters<Travelling<Route, Found | null>['trip']>[1]) {
   const question = {
+    // First: the answer is named by it.
+    eventId: deps.newId('aud'),
     accessKey: apiKey.accessKey,
-    secretHmac: hashWithPepper(deps.pepper, apiKey.secret).toString('hex'),
+    secretHmac: apiKey.secretHmac.toString('hex'),
     vaultId: input.params.vaultId,
     keys: input.query.include?.includes('wrapped-key') ?? false,
-    eventId: deps.newId('aud'),
     at: deps.now().toISOString(),
     requestId: request.requestId,
     ip: request.ip,
     userAgent: request.userAgent,
   }
-  const row = await deps.database.readEnvironment<Row>(JSON.stringify(question))
-  return { key: row?.key ?? null, found: row?.vault ?? null }
+  const row = await deps.database.readEnvironment(JSON.stringify(question))
+  if (row === null) return { key: null, found: null }
+  const end = row.indexOf('\n')
+  return { key: keyIn(row.slice(end + 1)), found: foundIn(row.slice(0, end)) }
 }
 
-async function handle(ctx: Ctx, input: Input<Route>, found: Found | null | undefined): Promise<Output<Route> | Ready> {
+function foundIn(text: string): Found | null {
+  if (text === '') return null
+  const [headVersion, headHash = '', size, cosigned] = text.split(' ')
+  return { headVersion: Number(headVersion), headHash, size: Number(size), cosigned: Number(cosigned) }
+}
+
+const MAX_KEYS = 5000
+const keys = makeRecent<NonNullable<KeyRow>>(MAX_KEYS)
+
+/** Read in this statement each time; the same text is only not parsed again. */
+function keyIn(text: string): NonNullable<KeyRow> {
+  const known = keys.get(text)
+  if (known) return known
+  const row = JSON.parse(text) as NonNullable<KeyRow>
+  keys.set(text, row)
+  return row
+}
+
+function handle(
+  ctx: Ctx,
+  input: Input<Route>,
+  found: Found | null | undefined,
+): Promise<Output<Route> | Ready> | Ready {
   // Also where the statement found nothing: the ordinary way says what exactly is refused, and records it.
   if (!found) return read(ctx, input, true)
   const known = answers.get(nameOf(ctx, input, found))
-  if (known) return ready(known)
+  return known ? ready(known) : makeAnswer(ctx, input, found)
+}
+
+async function makeAnswer(ctx: Ctx, input: Input<Route>, found: Found): Promise<Ready> {
   const body = await read(ctx, input, false)
   const bytes = Buffer.from(JSON.stringify(body))
   answers.set(nameOf(ctx, input, { ...found, headHash: body.headHash, size: sizeOf(body) ?? found.size }), bytes)
@@ -87,29 +115,4 @@ async function proofOf(ctx: TxCtx, vault: Awaited<ReturnType<typeof openVault>>,
 
 const MAX_BYTES = 64 * 1024 * 1024
 
-/** The least recently used goes first. */
-function makeAnswers() {
-  const kept = new Map<string, Buffer>()
-  let total = 0
-  return {
-    get: (name: string): Buffer | undefined => {
-      const bytes = kept.get(name)
-      if (bytes) {
-        kept.delete(name)
-        kept.set(name, bytes)
-      }
-      return bytes
-    },
-    set: (name: string, bytes: Buffer): void => {
-      total += bytes.length - (kept.get(name)?.length ?? 0)
-      kept.delete(name)
-      kept.set(name, bytes)
-      for (const [oldest, old] of kept) {
-        if (total <= MAX_BYTES) break
-        kept.delete(oldest)
-        total -= old.length
-      }
-    },
-  }
-}
-const answers = makeAnswers()
+const answers = makeRecent<Buffer>(MAX_BYTES, ({ length }) => length)

@@ -24,7 +24,7 @@ import { pathAmong, readPaths, upsertNodes } from '../../log/map-store.ts'
 // Commits of items, which are read in one statement and written in one. Catches: a receipt that proves something else than the log
 // says, a leaf that no auditor would replay, content of an older head kept in a process, a way in the state map that is cut off, a
 // field that stays when its item has it no more. Seen red: the frontier taken for that after the leaf; content kept under its vault
-// instead of its head; the levels of the map ending at the first look-up.
+// instead of its head; the levels of the map ending at the first look-up; documents at hand not added to those that were read.
 
 let h: Harness
 let alice: FirstPerson

@@ -5,8 +5,6 @@ import {
   type CommitBefore,
   checkCommit,
   claimedKind,
-  documentHash,
-  type Envelope,
   itemDetail,
   kidName,
   ProtocolError,
@@ -23,32 +21,26 @@ import { activityRow, FEED_LOCK } from '../../audit/activity.ts'
 import { auditing, auditRow } from '../../audit/record.ts'
 import type { TxCtx } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
-import {
-  decideAct,
-  ensureGoesOn,
-  ensureStorable,
-  type GrownLog,
-  growLog,
-  leafTime,
-  signCheckpoint,
-} from '../../log/append.ts'
+import { decideAct, ensureGoesOn, ensureStorable, growLog, leafTime, signCheckpoint } from '../../log/append.ts'
 import { ensureBroughtBySigner } from '../../log/directory-commit.ts'
 import { LOG_KEY } from '../../log/log-key.ts'
 import { logStateOf } from '../../log/log-state.ts'
 import type { LockedLog } from '../../log/log-store.ts'
 import { type Mentions, mentionsOf } from '../../log/mentions.ts'
 import { refusing } from '../../log/refusals.ts'
-import { keyIn, publicKeyOf, type SignedRow, sortDocuments } from '../../log/signers.ts'
-import { transparencyAfter } from '../../log/transparency.ts'
-import { answerAbout, vaultAnswer } from './answer.ts'
+import { keyIn, publicKeyOf } from '../../log/signers.ts'
+import { vaultAnswer } from './answer.ts'
 import { type CommitOptions, refuseUnless } from './commit.ts'
 import { conflictOf } from './conflict.ts'
 import { keepContent, knownContent } from './known-content.ts'
-import { type CommitSurroundings, openCommit, writeCommit } from './plain-store.ts'
+import { keepDocuments, knownDocuments } from './plain-commit-documents.ts'
+import { documentIn, signedAfter, stateIn } from './plain-commit-receipt.ts'
+import { itemRows, type Logged, leafRows } from './plain-commit-rows.ts'
+import { type CommitSurroundings, type LoggedDocument, openCommit, writeCommit } from './plain-store.ts'
 import * as store from './store.ts'
 import { oldestDek, refusingIds } from './write-store.ts'
 
-// The commit that is made all day: items, and the head over them. It is checked by the same rules as any other (docs/protocol.md 5.7
+// The commit that is made all day: items, and the head over them. It is checked by the same rules as any other (docs/reference/protocol.md 5.7
 // and 6.3), but what they ask for is read in one statement and what follows is written in one; the receipt is proven from both.
 
 /** What is known of a plain commit before anything is read. Attacker-controlled: nothing of it is verified yet. */
@@ -97,7 +89,7 @@ export async function commitPlain(
   const opened = await open(ctx, vaultId, commit, plain, needs)
   const change = { commit, plain, opened }
   const checked = await check(ctx, change)
-  rule(checked, peekDocument(vaultHead, documentIn(opened.around, opened.vault.headHash)).payload)
+  rule(checked, peekDocument(vaultHead, documentIn(opened.around, opened.vault.headHash).envelope).payload)
   ensureStorable(checked.acts)
   const at = leafTime(ctx, opened.log)
   const applied = await decide(ctx, change, checked, at)
@@ -107,9 +99,17 @@ export async function commitPlain(
   const note = await signCheckpoint(ctx, opened.log, grown.grown.root)
   const logged = { applied, grown, note, at }
   const row = await write(ctx, change, checked, logged, action)
-  keepContent(opened.vault.orgId, opened.vault.headHash, plain.head.hash, checked.content)
-  const signed = await signedAfter(ctx, change, logged)
+  const head = { hash: plain.head.hash, kind: 'vault-head', envelope: commit.head }
+  keep(opened, head, checked)
+  const signed = await signedAfter(ctx, opened, head, logged)
   return { index: opened.log.size, vault: vaultAnswer({ ...row, role: opened.vault.role }), signed }
+}
+
+/** For the next commit of this vault. Under hashes: also if this transaction fails, nothing of it is wrong. */
+function keep({ vault, around }: Opened, head: LoggedDocument, { content }: CheckedCommit): void {
+  const { orgId, vaultId, headHash } = vault
+  keepContent(orgId, headHash, head.hash, content)
+  keepDocuments(orgId, vaultId, [...around.documents.filter(({ hash }) => hash !== headHash), head])
 }
 
 async function open(
@@ -121,7 +121,8 @@ async function open(
 ): Promise<Opened> {
   const { orgId, id: principal } = ctx.principal
   const known = knownContent(orgId, expect.headHash)
-  const { log, vault, around } = await openCommit(ctx.db, orgId, {
+  const documents = knownDocuments(orgId, vaultId)
+  const ask = {
     principal,
     vaultId,
     headHash: expect.headHash,
@@ -129,9 +130,11 @@ async function open(
     names: [...mentions.names],
     principals: [...mentions.principals],
     items: itemIds,
+    known: documents.map(({ hash }) => hash),
     withContent: known === undefined,
     logKey: LOG_KEY,
-  })
+  }
+  const { log, vault, around } = await openCommit(ctx.db, orgId, ask)
   if (!log) throw new Error('the organisation has no log')
   ensureGoesOn(log, false)
   const writable = ensureWritable(foundVault(vault), needs)
@@ -140,16 +143,8 @@ async function open(
   if (!around || expect.headVersion !== writable.headVersion) throw await conflictOf(ctx, writable, expect.headVersion)
   const content = known ?? (around.content && store.contentOf(around.content))
   if (!content) throw new Error('the content of a vault was not read')
-  return { log, vault: writable, around, content }
+  return { log, vault: writable, around: { ...around, documents: [...documents, ...around.documents] }, content }
 }
-
-const documentIn = ({ documents }: CommitSurroundings, hash: string): Envelope => {
-  const found = documents.find((document) => document.hash === hash)
-  if (!found) throw new Error('the log has lost a document')
-  return found.envelope
-}
-
-const stateIn = ({ states }: CommitSurroundings, name: string) => states.find((state) => state.name === name)?.state
 
 function check({ db }: TxCtx, { commit, opened }: Change): Promise<CheckedCommit> {
   const { vault, around, content } = opened
@@ -166,7 +161,7 @@ function check({ db }: TxCtx, { commit, opened }: Change): Promise<CheckedCommit
     },
     keyOf: (kid) => {
       const record = stateIn(around, kidName(kid))?.rec
-      return typeof record === 'string' ? keyIn(documentIn(around, record), kid) : publicKeyOf(db, orgId, kid)
+      return typeof record === 'string' ? keyIn(documentIn(around, record).envelope, kid) : publicKeyOf(db, orgId, kid)
     },
     oldestDek: (but) => oldestDek(db, vault, but),
   }
@@ -180,13 +175,6 @@ const decide = (ctx: TxCtx, { plain, opened }: Change, { acts }: CheckedCommit, 
     const before = logStateOf(ctx.db, moment, plain.mentions, { ...around, grants: [] })
     return decideAct(before, log.size, { docs: acts, at, allowed: ['vault.commit'] })
   })
-
-interface Logged {
-  readonly applied: Transition
-  readonly grown: GrownLog
-  readonly note: string
-  readonly at: number
-}
 
 async function write(
   ctx: TxCtx,
@@ -230,73 +218,3 @@ function stateAfter({ applied }: Logged, vaultId: string): VaultState {
 }
 
 const dueAt = ({ rotationDue }: VaultState): Date | null => rotationDue && new Date(rotationDue.at)
-
-const hex = (bytes: Uint8Array | undefined): string | null => (bytes ? Buffer.from(bytes).toString('hex') : null)
-
-const leafRows = ({ size }: LockedLog, { grown: { leaf, grown, nodes, mapRoot }, note, at }: Logged) => ({
-  index: size,
-  at,
-  note,
-  mapRoot,
-  leaf: Buffer.from(leaf.bytes).toString('base64'),
-  tree: grown.nodes.map(({ level, index, hash }) => [level, index, hex(hash)]),
-  paths: nodes.map(({ path, hash, leaf }) => [path, hex(hash), hex(leaf?.key), hex(leaf?.value)]),
-  frontier: grown.frontier.hashes.map((hash) => Buffer.from(hash).toString('base64')),
-})
-
-/** Only changed fields come with a value, and only they are written. */
-function itemRows({ items }: CheckedCommit, { docs, values }: Commit) {
-  const details = new Map(docs.map((envelope) => [documentHash(envelope), envelope]))
-  const all = items.flatMap(({ detail }) => detail.fields.map((field) => ({ ...field, itemId: detail.itemId })))
-  return {
-    items: items.map(({ detail: { itemId, itemVersion, name, website, status, fields }, hash }) => ({
-      itemId,
-      itemVersion,
-      name,
-      website,
-      status,
-      fieldCount: fields.length,
-      detailHash: hash,
-      detail: details.get(hash),
-    })),
-    fieldIds: all.map(({ fieldId }) => fieldId),
-    fields: all
-      .filter(({ fieldId }) => Object.hasOwn(values, fieldId))
-      .map((field) => ({ ...field, value: values[field.fieldId] })),
-  }
-}
-
-/** The vault as the leaf leaves it, proven from what was read before it and what it changed. */
-async function signedAfter(ctx: TxCtx, { opened, plain, commit }: Change, { applied, grown, note }: Logged) {
-  const { around, vault, log } = opened
-  const aclHash = String(stateIn(around, vaultName(vault.vaultId))?.aclHash)
-  const head = { hash: plain.head.hash, kind: 'vault-head', envelope: commit.head }
-  const vouching = around.signers.flatMap((name): SignedRow[] =>
-    hashesOf(stateIn(around, name)).map((hash) => ({ name, ...recordIn(around, hash) })),
-  )
-  const asked = around.documents.filter(
-    ({ hash, kind }) =>
-      around.adminsChain.includes(hash) || hash === aclHash || kind === 'org.genesis' || kind === 'policy.set',
-  )
-  const documents = sortDocuments([...[head, ...asked].map((document) => ({ name: null, ...document })), ...vouching])
-  const place = { vaultId: vault.vaultId, adminsChain: around.adminsChain, headHash: head.hash, aclHash }
-  return answerAbout(place, documents, (names) =>
-    transparencyAfter(ctx.db, vault.orgId, { log, grown, note }, names, ctx.request.have, (name) => {
-      const changed = applied.updates.find((update) => update.name === name)
-      return changed?.state ?? stateIn(around, name) ?? null
-    }),
-  )
-}
-
-const recordIn = ({ documents }: CommitSurroundings, hash: string) => {
-  const found = documents.find((document) => document.hash === hash)
-  if (!found) throw new Error('the log has lost a document')
-  return found
-}
-
-/** The documents that stand behind the entry of a key. */
-function hashesOf(entry: CommitSurroundings['states'][number]['state'] | undefined): string[] {
-  if (!entry) return []
-  const { rec, capSets } = entry as unknown as { rec: string; capSets: readonly { docHash: string }[] }
-  return [rec, ...capSets.map(({ docHash }) => docHash)]
-}
