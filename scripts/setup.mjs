@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { provideChromium } from './setup/chromium.mjs'
 import { differencesFromLockfile, installDependencies, refuseOldNode } from './setup/dependencies.mjs'
+import { providePowerDns } from './setup/power-dns.mjs'
 import { fail, root, say } from './setup/say.mjs'
 import { provideSwift } from './setup/swift.mjs'
 
@@ -20,6 +21,7 @@ if (stale.length > 0) {
 if (purpose === '--for-tests') {
   provideChromium()
   provideSwift()
+  providePowerDns()
 }
 if (purpose === '--for-start' && !existsSync(join(root, 'packages/server/src/main.ts'))) {
   fail('there is no server to start yet: only packages/protocol exists', '`npm test` runs everything that does exist')

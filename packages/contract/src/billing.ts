@@ -30,7 +30,13 @@ const CreditTransaction = closed({
 })
 
 const Check = closed({
-  code: OneOf(['credit_available', 'tenant_active', 'budget_headroom', 'recipient_key_registered']),
+  code: OneOf([
+    'credit_available',
+    'funding_rail_configured',
+    'tenant_active',
+    'budget_headroom',
+    'recipient_key_registered',
+  ]),
   ok: Type.Boolean(),
   message: Type.String(),
   action: Type.Union([Type.String(), Type.Null()]),

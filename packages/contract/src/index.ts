@@ -5,13 +5,16 @@ import { attachments } from './attachments.ts'
 import { billing } from './billing.ts'
 import { budgets } from './budgets.ts'
 import { directory } from './directory.ts'
+import { domains } from './domains.ts'
 import { events } from './events.ts'
 import { feedback } from './feedback.ts'
+import { funding } from './funding.ts'
 import { groups } from './groups.ts'
 import { identity } from './identity.ts'
 import { invites } from './invites.ts'
 import { items } from './items.ts'
 import { keys } from './keys.ts'
+import { licenses } from './licenses.ts'
 import { monitoring } from './monitoring.ts'
 import { projects } from './projects.ts'
 import { search } from './search.ts'
@@ -25,6 +28,7 @@ import { userKeys } from './user-keys.ts'
 import { users } from './users.ts'
 import { vaultGroups } from './vault-groups.ts'
 import { vaults } from './vaults.ts'
+import { webhooks } from './webhooks.ts'
 
 /** The whole API, in one value: groups by noun. */
 export const api = {
@@ -55,13 +59,20 @@ export const api = {
   attachments,
   billing,
   budgets,
+  funding,
+  domains,
+  licenses,
+  webhooks,
 }
 
 export { type Attachment, MAX_PARTS, PART_BYTES } from './attachments.ts'
 export type { Budget, BudgetRule } from './budgets.ts'
+export type { DnsRecord, Domain } from './domains.ts'
 export { ERRORS, type ErrorCode, type ErrorEntry } from './errors.ts'
 export { EVENT_TYPES, type EventType } from './event-types.ts'
+export type { FundingIntent } from './funding.ts'
 export type { Group } from './groups.ts'
+export type { License, Purchase, Termination } from './license-shapes.ts'
 export { CURRENCY, type Money, money, SCALE } from './money.ts'
 export { commonErrors, describeAccess, describeApi, errorsOf } from './openapi.ts'
 export {
@@ -84,19 +95,29 @@ export type { User } from './users.ts'
 export type { VaultGroup } from './vault-groups.ts'
 export type { CommitReceipt, Vault } from './vault-shapes.ts'
 export {
+  isEventType,
+  matchesEventType,
+  unknownPatterns,
+  type WebhookDelivery,
+  type WebhookEndpoint,
+} from './webhooks.ts'
+export {
   agents,
   aliases,
   attachments,
   billing,
   budgets,
   directory,
+  domains,
   events,
   feedback,
+  funding,
   groups,
   identity,
   invites,
   items,
   keys,
+  licenses,
   monitoring,
   permissions,
   projects,
@@ -111,4 +132,5 @@ export {
   users,
   vaultGroups,
   vaults,
+  webhooks,
 }

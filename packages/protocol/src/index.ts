@@ -275,4 +275,19 @@ export {
   verifyItems,
 } from './vault/rows.ts'
 export { roleOf, type VaultPin, type VerifiedHead, type VerifiedVault, verifyHead, verifyVault } from './vault/vault.ts'
+export {
+  type HandoffExpectation,
+  type HandoffField,
+  type HandoffLabel,
+  type HandoffPlace,
+  handoff,
+  handoffReceipt,
+  handoffSchemaHash,
+  makeHandoffReceipt,
+  openHandoff,
+  provisionerOf,
+  sealHandoff,
+  type VerifiedHandoff,
+  verifyHandoff,
+} from './wraps/handoff.ts'
 export { unwrapDek, type VerifiedWrappedKey, wrapDek, wrappedDek } from './wraps/wrapped-key.ts'

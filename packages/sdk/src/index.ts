@@ -44,3 +44,4 @@ export {
 } from './people-recovery.ts'
 export { AnyStrongroom as Strongroom } from './strongroom/strongroom-any.ts'
 export * from './strongroom/surface.ts'
+export { verifyWebhook, type WebhookEvent, type WebhookHeaders, WebhookVerificationError } from './webhooks.ts'

@@ -19,13 +19,18 @@ import { attachmentRoutes } from './modules/attachments/routes.ts'
 import { billingRoutes } from './modules/billing/routes.ts'
 import { budgetRoutes } from './modules/budgets/routes.ts'
 import { directoryRoutes } from './modules/directory/routes.ts'
+import { domainRoutes } from './modules/domains/routes.ts'
 import { eventRoutes } from './modules/events/routes.ts'
 import { feedbackRoutes } from './modules/feedback/routes.ts'
+import { fundingRoutes } from './modules/funding/routes.ts'
 import { groupRoutes } from './modules/groups/routes.ts'
 import { identityRoutes } from './modules/identity/routes.ts'
 import { inviteRoutes } from './modules/invites/routes.ts'
 import { itemRoutes } from './modules/items/routes.ts'
 import { keyRoutes } from './modules/keys/routes.ts'
+import { mountProviderCallbacks } from './modules/licenses/callbacks.ts'
+import { mountIssuerKeys } from './modules/licenses/issuer-keys.ts'
+import { licenseRoutes } from './modules/licenses/routes.ts'
 import { monitoringRoutes } from './modules/monitoring/routes.ts'
 import { permissionRoutes } from './modules/permissions/routes.ts'
 import { projectRoutes } from './modules/projects/routes.ts'
@@ -40,6 +45,7 @@ import { userKeyRoutes } from './modules/user-keys/routes.ts'
 import { userRoutes } from './modules/users/routes.ts'
 import { vaultGroupRoutes } from './modules/vault-groups/routes.ts'
 import { vaultRoutes } from './modules/vaults/routes.ts'
+import { webhookRoutes } from './modules/webhooks/routes.ts'
 import { mountReference } from './reference/routes.ts'
 import { mountMetrics } from './telemetry/metrics-route.ts'
 import { observeRequests } from './telemetry/requests.ts'
@@ -101,6 +107,8 @@ export function buildApp(deps: Deps): FastifyInstance {
   mountReference(app, VERSION)
   mountModules(app, deps)
   mountObjects(app, deps)
+  mountIssuerKeys(app, deps)
+  mountProviderCallbacks(app, deps)
   app.setNotFoundHandler(notFound)
   return app
 }
@@ -141,6 +149,9 @@ function mountModules(app: FastifyInstance, deps: Deps): void {
   const options = { deps, limiter: makeRateLimiter(), connections: makeConnections(app) }
   mount(app, options, 'billing', api.billing, billingRoutes)
   mount(app, options, 'budgets', api.budgets, budgetRoutes)
+  mount(app, options, 'funding', api.funding, fundingRoutes)
+  mount(app, options, 'licenses', api.licenses, licenseRoutes)
+  mount(app, options, 'domains', api.domains, domainRoutes)
   mount(app, options, 'identity', api.identity, identityRoutes)
   mount(app, options, 'monitoring', api.monitoring, monitoringRoutes)
   mount(app, options, 'transparency', api.transparency, transparencyRoutes)
@@ -166,6 +177,7 @@ function mountModules(app: FastifyInstance, deps: Deps): void {
   mount(app, options, 'sharedItems', api.sharedItems, sharedItemRoutes)
   mount(app, options, 'vaultGroups', api.vaultGroups, vaultGroupRoutes)
   mount(app, options, 'attachments', api.attachments, attachmentRoutes)
+  mount(app, options, 'webhooks', api.webhooks, webhookRoutes)
 }
 
 function mountHealth(app: FastifyInstance, deps: Deps): void {

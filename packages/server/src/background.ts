@@ -2,7 +2,10 @@ import { startSealer } from './audit/seal.ts'
 import type { Deps } from './context.ts'
 import type { Database } from './db/database.ts'
 import { startAttachmentSweep } from './modules/attachments/sweep.ts'
+import { startFundingScanner } from './modules/funding/scanner.ts'
+import { startLicenseWork } from './modules/licenses/work.ts'
 import { startSharedItemSweep } from './modules/shared-items/sweep.ts'
+import { startWebhooks } from './modules/webhooks/background.ts'
 import { startSpanExport } from './telemetry/otlp.ts'
 import { startRequestFlush, startRetention } from './telemetry/requests.ts'
 
@@ -14,6 +17,9 @@ export function startBackground(deps: Deps, worker: Database): () => Promise<voi
     startRetention(deps, worker),
     startSharedItemSweep(deps, worker),
     startAttachmentSweep(deps, worker),
+    startLicenseWork(deps, worker),
+    startWebhooks(deps, worker),
+    startFundingScanner(deps, worker),
     startSpanExport(deps),
   ]
   return async () => {

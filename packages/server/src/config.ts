@@ -1,6 +1,11 @@
+import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { type ChainConfig, readChain } from './chain/chain-config.ts'
 import { StartError } from './errors.ts'
+import { type Catalogue, loadCatalogue, SANDBOX_CATALOGUE } from './licenses/catalogue.ts'
+import { parseNetwork } from './outside/addresses.ts'
+import type { EgressPolicy } from './outside/egress.ts'
 
 /** Everything the operator can set. This file is the only reader of the environment. */
 export interface Config {
@@ -23,7 +28,21 @@ export interface Config {
   readonly poolSize: number
   /** Absent: objects lie in the data directory. */
   readonly s3: S3Config | undefined
+  /** Absent: credit does not come over a chain. */
+  readonly chain: ChainConfig | undefined
   readonly attachmentLimits: AttachmentLimits
+  /** What can be bought; absent a file: the sandbox. */
+  readonly catalogue: Catalogue
+  /** What this server may connect to when others name an address. */
+  readonly egress: EgressPolicy
+  /** Absent: records of domains lie in the database. */
+  readonly powerDns: PowerDnsConfig | undefined
+}
+
+/** A PowerDNS authoritative server, by its HTTP API. */
+export interface PowerDnsConfig {
+  readonly url: string
+  readonly key: string
 }
 
 /** An S3-compatible store. The bucket, or the prefix in it, belongs to this deployment alone: what nobody knows is swept. */
@@ -103,6 +122,46 @@ function readS3(env: NodeJS.ProcessEnv): S3Config | undefined {
   return { endpoint: endpoint.replace(/\/$/, ''), region, bucket, keyId, secret, prefix }
 }
 
+function readPowerDns({ STRONGROOM_POWERDNS_URL: url, STRONGROOM_POWERDNS_KEY: key }: NodeJS.ProcessEnv) {
+  if (!url && !key) return undefined
+  if (!url || !key)
+    throw invalid(
+      'PowerDNS is only half configured',
+      'set STRONGROOM_POWERDNS_URL and STRONGROOM_POWERDNS_KEY, or none of them',
+    )
+  if (!/^https?:\/\/[^/?#@]+\/?$/.test(url))
+    throw invalid('STRONGROOM_POWERDNS_URL is not the address of a server', 'write https://host, without a path')
+  return { url: url.replace(/\/$/, ''), key }
+}
+
+const list = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+
+const NAME_SERVER = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?$/
+
+function readEgress(env: NodeJS.ProcessEnv): EgressPolicy {
+  const ownHosts = list(env.STRONGROOM_HOSTS ?? '').map((host) => host.toLowerCase())
+  const allowed = list(env.STRONGROOM_EGRESS_ALLOW ?? '').map((text) => {
+    const network = parseNetwork(text)
+    if (!network)
+      throw invalid(`STRONGROOM_EGRESS_ALLOW: ${JSON.stringify(text)} is no network`, 'write it as 10.1.0.0/16')
+    return network
+  })
+  const nameServers = list(env.STRONGROOM_NAME_SERVERS ?? '')
+  for (const text of nameServers) {
+    const [, v6, v4] = NAME_SERVER.exec(text) ?? []
+    if (isIP(text) === 0 && isIP(v6 ?? v4 ?? '') === 0)
+      throw invalid(
+        `STRONGROOM_NAME_SERVERS: ${JSON.stringify(text)} is no address`,
+        'write 10.1.0.53, 10.1.0.53:5353 or [fd00::53]:53',
+      )
+  }
+  return { allowed, ownHosts, nameServers }
+}
+
 const GIB = 1_073_741_824
 
 function bytes(env: NodeJS.ProcessEnv, name: string, otherwise: number): number {
@@ -147,6 +206,10 @@ export function readConfig(
     otlpHeaders: pairs(env.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
     poolSize: Number(env.STRONGROOM_POOL_SIZE ?? '10'),
     s3: readS3(env),
+    chain: readChain(env),
+    egress: readEgress(env),
+    powerDns: readPowerDns(env),
+    catalogue: env.STRONGROOM_CATALOGUE ? loadCatalogue(env.STRONGROOM_CATALOGUE) : SANDBOX_CATALOGUE,
     attachmentLimits: {
       asset: bytes(env, 'STRONGROOM_ATTACHMENT_BYTES', GIB),
       vault: bytes(env, 'STRONGROOM_ATTACHMENT_BYTES_PER_VAULT', 10 * GIB),

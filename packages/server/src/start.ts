@@ -9,6 +9,7 @@ import { migrate } from './db/migrate.ts'
 import { type Logins, provideEmbeddedRoles, provideExternalRoles } from './db/roles.ts'
 import { checkSettings } from './db/settings.ts'
 import { StartError } from './errors.ts'
+import { checkChain } from './modules/funding/check-chain.ts'
 import { lockDataDirectory } from './postgres/data-lock.ts'
 import { type EmbeddedPostgres, startEmbedded } from './postgres/embedded.ts'
 import { makeRandomText } from './secrets/random-text.ts'
@@ -54,6 +55,7 @@ export async function start({ config, progress = () => undefined }: StartOptions
     const telemetry = makeTelemetry({ exportsSpans: config.otlpEndpoint !== undefined })
     const keeper = { database, rootKey: loadRootKey(config), now: () => new Date() }
     const deps: Deps = { ...keeper, config, pepper: await loadPepper(keeper), log, telemetry, newId }
+    await checkChain(config.chain)
     undo.push(startBackground(deps, worker))
     const app = buildApp(deps)
     undo.push(() => app.close())

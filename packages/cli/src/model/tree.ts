@@ -106,6 +106,21 @@ export const TREE: Readonly<Record<string, Entry>> = {
     heading: 'manage',
     load: async () => (await import('../commands/access.ts')).access,
   },
+  billing: {
+    summary: 'prepaid credit: balance, movements, readiness',
+    heading: 'money',
+    load: async () => (await import('../commands/billing.ts')).billing,
+  },
+  budget: {
+    summary: 'budgets: decided before it is spent',
+    heading: 'money',
+    load: async () => (await import('../commands/budget.ts')).budget,
+  },
+  domain: {
+    summary: 'domains that are managed here',
+    heading: 'manage',
+    load: async () => (await import('../commands/domain.ts')).domain,
+  },
   trust: {
     summary: 'what this machine has pinned',
     heading: 'look',

@@ -1,5 +1,6 @@
 import { type Agents, agentsOf } from './agents.ts'
 import { type Attachments, attachmentsOf } from './attachments.ts'
+import { type Billing, type Budgets, billingOf, budgetsOf, type Domains, domainsOf } from './billing.ts'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import { type Core, makeCore } from './core.ts'
 import { type Feedback, feedbackOf } from './feedback.ts'
@@ -47,6 +48,9 @@ export class Strongroom {
   readonly search: Search
   readonly monitoring: Monitoring
   readonly feedback: Feedback
+  readonly billing: Billing
+  readonly budgets: Budgets
+  readonly domains: Domains
   readonly #core: Core
   readonly #options: StrongroomOptions
   readonly #platform: Platform
@@ -67,6 +71,9 @@ export class Strongroom {
     this.search = searchOf(core)
     this.monitoring = monitoringOf(core)
     this.feedback = feedbackOf(core)
+    this.billing = billingOf(core)
+    this.budgets = budgetsOf(core)
+    this.domains = domainsOf(core)
   }
 
   /** The same client with other options; opened keys and what was verified are shared unless they concern them. */

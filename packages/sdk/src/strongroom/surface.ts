@@ -24,6 +24,17 @@ export type {
   UploadedAttachment,
   UploadOptions,
 } from './attachments.ts'
+export type {
+  Balance,
+  Billing,
+  BudgetChange,
+  Budgets,
+  CreditTransaction,
+  DnsRecords,
+  Domains,
+  NewBudget,
+  Readiness,
+} from './billing.ts'
 export { type Bundle, formatBundle, parseBundle } from './bundle.ts'
 export type { ApiPromise, RequestOptions } from './call.ts'
 export type { EnvBundle } from './env-bundle.ts'

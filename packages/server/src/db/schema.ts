@@ -183,6 +183,49 @@ export interface BudgetWindowTable {
   spent: Generated<string>
 }
 
+export interface ChainAssetTable {
+  chain_id: number
+  contract: string
+  decimals: number
+  checked_at: Date
+}
+
+export interface ChainBlockTable {
+  chain_id: number
+  number: number
+  hash: string
+}
+
+export interface ChainCursorTable {
+  chain_id: number
+  first_block: number
+  next_block: number
+  head: number
+  version: Generated<number>
+  read_at: Date
+}
+
+export interface DnsRecordTable {
+  org_id: string
+  domain: string
+  position: number
+  name: string
+  type: string
+  content: string
+  ttl: number
+  priority: number | null
+  comment: string | null
+}
+
+export interface DomainTable {
+  org_id: string
+  name: string
+  managed: boolean
+  serial: Generated<number>
+  created_by: string
+  created_at: Date
+}
+
 export interface FeedbackTable {
   org_id: string
   feedback_id: string
@@ -194,6 +237,56 @@ export interface FeedbackTable {
   request_id: string | null
   digest: Buffer
   created_at: Date
+}
+
+export interface FundingDepositTable {
+  org_id: string
+  intent_id: string
+  chain_id: number
+  tx_hash: string
+  ordinal: number
+  contract: string
+  value: string
+  amount: string
+  remainder: string
+  block_number: number
+  block_hash: string
+  paid_at: Date
+  state: string
+  seen_at: Date
+  credited_at: Date | null
+  round: Generated<number>
+  taken: Generated<string>
+}
+
+export interface FundingIntentTable {
+  org_id: string
+  intent_id: string
+  address_index: GeneratedAlways<number>
+  address: string
+  chain_id: number
+  symbol: string
+  contract: string
+  decimals: number
+  target: string
+  expires_at: Date
+  cancelled_at: Date | null
+  status: Generated<string>
+  exceptions: Generated<string[]>
+  version: Generated<number>
+  created_by: string
+  created_at: Date
+}
+
+export interface FundingTransitionTable {
+  org_id: string
+  intent_id: string
+  seq: GeneratedAlways<number>
+  object: string
+  from_state: string | null
+  to_state: string
+  cause: string
+  occurred_at: Date
 }
 
 export interface GroupMemberTable {
@@ -253,6 +346,129 @@ export interface LedgerTransferTable {
   posted_after: string
   available_after: string
   created_at: Date
+}
+
+export interface LicenseCallTable {
+  org_id: string
+  object_id: string
+  op: string
+  provider: string
+  request_digest: string
+  state: string
+  provider_ref: string | null
+  planned_at: Date
+  sent_at: Date | null
+  ended_at: Date | null
+}
+
+export interface LicenseInstanceTable {
+  org_id: string
+  instance_id: string
+  purchase_id: string
+  tenant_id: string
+  principal: string
+  slug: string
+  name: string
+  provider: string
+  sku: string
+  term: string
+  quantity: number
+  amount: string
+  instance_ref: string
+  status: string
+  revision: Generated<number>
+  period_start: Date
+  period_end: Date | null
+  vault_id: string | null
+  item_id: string | null
+  created_at: Date
+  terminated_at: Date | null
+}
+
+export interface LicensePurchaseTable {
+  org_id: string
+  purchase_id: string
+  instance_id: string
+  tenant_id: string
+  principal: string
+  slug: string
+  name: string
+  provider: string
+  sku: string
+  term: string
+  quantity: number
+  amount: string
+  fields: Json
+  vault_mode: string
+  vault_name: string | null
+  vault_id: string | null
+  recipient_kid: string
+  recipient_key: Json
+  subjects: string[]
+  state: string
+  reason: string | null
+  version: Generated<number>
+  hold_no: Generated<number>
+  money: Generated<string>
+  attempts: Generated<number>
+  reminders: Generated<number>
+  provider_ref: string | null
+  instance_ref: string | null
+  sealing: string | null
+  quote_valid_until: Date
+  resumable_until: Date | null
+  period_start: Date | null
+  period_end: Date | null
+  handoff_digest: string | null
+  handoff_index: number | null
+  handoff_receipt: Json | null
+  item_id: string | null
+  next_at: Date | null
+  lease_until: Date | null
+  created_at: Date
+  updated_at: Date
+}
+
+export interface LicenseSealedTable {
+  org_id: string
+  purchase_id: string
+  envelope: Json
+  doc_hash: string
+  created_at: Date
+}
+
+export interface LicenseTerminationTable {
+  org_id: string
+  termination_id: string
+  instance_id: string
+  principal: string
+  effective: string
+  asked: string
+  fallback: string | null
+  note: string | null
+  state: string
+  reason: string | null
+  version: Generated<number>
+  attempts: Generated<number>
+  refundable: string | null
+  refund: string | null
+  effective_at: Date | null
+  earliest_at: Date | null
+  next_at: Date | null
+  lease_until: Date | null
+  created_at: Date
+  updated_at: Date
+}
+
+export interface LicenseTransitionTable {
+  org_id: string
+  object_id: string
+  seq: number
+  from_state: string | null
+  to_state: string
+  cause: string
+  actor: string
+  at: Date
 }
 
 export interface LogCheckpointTable {
@@ -391,6 +607,12 @@ export interface OutboxEventTable {
   principal: string | null
   occurred_at: Date
   fanned_out_at: Date | null
+  feed_seq: number | null
+}
+
+export interface OutboxHeadTable {
+  org_id: string
+  feed_seq: number
 }
 
 export interface OutboxSequenceTable {
@@ -650,6 +872,66 @@ export interface VaultTurnTable {
   ends_at: Date
 }
 
+export interface WebhookAttemptTable {
+  org_id: string
+  delivery_id: string
+  attempt: number
+  started_at: Date
+  duration_ms: number | null
+  url: string
+  response_status: number | null
+  error: string | null
+}
+
+export interface WebhookDeliveryTable {
+  org_id: string
+  delivery_id: string
+  endpoint_id: string
+  event_id: string
+  type: string
+  body: string | null
+  synthetic: Generated<boolean>
+  state: Generated<string>
+  due_at: Date | null
+  claims: Generated<number>
+  step: Generated<number>
+  created_at: Date
+  finished_at: Date | null
+}
+
+export interface WebhookEndpointTable {
+  org_id: string
+  endpoint_id: string
+  principal: string
+  key_id: string | null
+  tenant_id: string | null
+  url: string
+  description: string
+  event_types: string[]
+  signing: string
+  secret: Buffer | null
+  old_secret: Buffer | null
+  old_secret_until: Date | null
+  status: Generated<string>
+  disabled_reason: string | null
+  disabled_at: Date | null
+  failing_since: Date | null
+  throttled_until: Date | null
+  created_at: Date
+}
+
+export interface WebhookFeedTable {
+  org_id: string
+  seq: number
+}
+
+export interface WebhookSigningKeyTable {
+  org_id: string
+  public_key: Buffer
+  sealed: Buffer
+  created_at: Date
+}
+
 export interface Tables {
   agent: AgentTable
   api_key: ApiKeyTable
@@ -666,12 +948,26 @@ export interface Tables {
   budget_rule: BudgetRuleTable
   budget_threshold: BudgetThresholdTable
   budget_window: BudgetWindowTable
+  chain_asset: ChainAssetTable
+  chain_block: ChainBlockTable
+  chain_cursor: ChainCursorTable
+  dns_record: DnsRecordTable
+  domain: DomainTable
   feedback: FeedbackTable
+  funding_deposit: FundingDepositTable
+  funding_intent: FundingIntentTable
+  funding_transition: FundingTransitionTable
   group_member: GroupMemberTable
   idempotency: IdempotencyTable
   invite: InviteTable
   ledger_account: LedgerAccountTable
   ledger_transfer: LedgerTransferTable
+  license_call: LicenseCallTable
+  license_instance: LicenseInstanceTable
+  license_purchase: LicensePurchaseTable
+  license_sealed: LicenseSealedTable
+  license_termination: LicenseTerminationTable
+  license_transition: LicenseTransitionTable
   log_checkpoint: LogCheckpointTable
   log_cosignature: LogCosignatureTable
   log_document: LogDocumentTable
@@ -688,6 +984,7 @@ export interface Tables {
   org: OrgTable
   org_user: OrgUserTable
   outbox_event: OutboxEventTable
+  outbox_head: OutboxHeadTable
   outbox_sequence: OutboxSequenceTable
   pending_key: PendingKeyTable
   project: ProjectTable
@@ -712,4 +1009,9 @@ export interface Tables {
   vault_item_access: VaultItemAccessTable
   vault_item_gone: VaultItemGoneTable
   vault_turn: VaultTurnTable
+  webhook_attempt: WebhookAttemptTable
+  webhook_delivery: WebhookDeliveryTable
+  webhook_endpoint: WebhookEndpointTable
+  webhook_feed: WebhookFeedTable
+  webhook_signing_key: WebhookSigningKeyTable
 }

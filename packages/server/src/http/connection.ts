@@ -8,7 +8,7 @@ export interface Connection {
   readonly ended: AbortSignal
   /** Whether the same request would still be let in now: a revoked credential ends its streams. */
   stillAdmitted(): Promise<boolean>
-  readonly lastEventId: number | undefined
+  readonly lastEventId: string | undefined
   /** Whether anybody is still there to be answered. */
   isOpen(): boolean
 }
@@ -50,8 +50,10 @@ async function succeeds(admitAgain: () => Promise<unknown>): Promise<boolean> {
   }
 }
 
-/** What is no number of ours is as if it were not there: browsers send it by themselves. */
-function lastEventId({ headers }: FastifyRequest): number | undefined {
+const EVENT_ID = /^[0-9]{1,15}(?:-[0-9]{1,15})?$/
+
+/** What is no id of ours is as if it were not there: browsers send it by themselves. */
+function lastEventId({ headers }: FastifyRequest): string | undefined {
   const text = headers['last-event-id']
-  return typeof text === 'string' && /^[0-9]{1,15}$/.test(text) ? Number(text) : undefined
+  return typeof text === 'string' && EVENT_ID.test(text) ? text : undefined
 }

@@ -59,6 +59,8 @@ export function compileInput(route: Route): (request: FastifyRequest) => unknown
   const params = route.params && compile('params', route.params)
   const query = compile('query', route.query ?? NO_MEMBERS)
   const body = route.body && compile('body', route.body)
+  // For a body that may be left out as a whole.
+  const { default: otherwise } = (route.body ?? {}) as { default?: unknown }
   return (request) => {
     if (!route.body && request.body !== undefined && request.body !== null)
       throw new ApiError('validation_failed', {
@@ -67,7 +69,7 @@ export function compileInput(route: Route): (request: FastifyRequest) => unknown
     return {
       ...(params && { params: params(request.params) }),
       query: query({ ...(request.query as object) }),
-      ...(body && { body: body(request.body) }),
+      ...(body && { body: body(request.body ?? otherwise) }),
     }
   }
 }
@@ -82,7 +84,7 @@ export function readTurn(text: string | undefined): string | undefined {
 
 const HAVE = /^[1-9][0-9]{0,14}$/
 
-/** `Tlog-Have`: the size of the log that the caller knows (docs/protocol.md 5.4). */
+/** `Tlog-Have`: the size of the log that the caller knows (docs/reference/protocol.md 5.4). */
 export function readHave(text: string | undefined): number | undefined {
   if (text === undefined) return undefined
   if (!HAVE.test(text)) throw new ApiError('validation_failed', { details: { header: 'Tlog-Have' } })

@@ -20,13 +20,16 @@ export interface DomainEvent {
   readonly tenantId?: string | null
   readonly vaultId?: string
   readonly principal?: string
+  /** When it happened, if not now. */
+  readonly at?: Date
 }
 
 type Maker = Pick<Deps, 'now' | 'newId'>
 
 export async function emit({ now, newId }: Maker, db: Db, orgId: string, event: DomainEvent): Promise<string> {
   const { type, object, previous, self, tenantId = null, vaultId = null, principal = null } = event
-  const [id, at] = [newId('evt'), now()]
+  const { at = now() } = event
+  const id = newId('evt')
   const { rows } = await sql<{ sequence: number }>`
     insert into outbox_sequence (org_id, object_type, object_id, sequence) values (${orgId}, ${object.type}, ${object.id}, 1)
     on conflict (org_id, object_type, object_id) do update set sequence = outbox_sequence.sequence + 1
@@ -55,6 +58,7 @@ export async function emit({ now, newId }: Maker, db: Db, orgId: string, event: 
       principal,
       occurred_at: at,
       fanned_out_at: null,
+      feed_seq: null,
     })
     .execute()
   return id

@@ -94,9 +94,24 @@ async function vetted(url: URL, policy: EgressPolicy): Promise<Found[]> {
   return addresses
 }
 
+const LOOKUP_MS = 4_000
+
+/**
+ * What a connection would be refused for now, found out without connecting. A name that leads nowhere is let through: it may lead
+ * somewhere tomorrow, and every connection looks again.
+ */
+export async function checkDestination(text: string, policy: EgressPolicy): Promise<void> {
+  const url = checkUrl(text, policy)
+  try {
+    await Promise.race([vetted(url, policy), whenAborted(AbortSignal.timeout(LOOKUP_MS))])
+  } catch (error) {
+    if (error instanceof EgressRefused && error.reason !== 'name') throw error
+  }
+}
+
 export interface Outgoing {
   readonly url: string
-  readonly method: 'GET' | 'POST'
+  readonly method: 'GET' | 'POST' | 'PATCH'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
   readonly timeoutMs: number

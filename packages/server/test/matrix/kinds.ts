@@ -1,9 +1,13 @@
 import { inOrg } from '../../src/context.ts'
 import { seedGroup, seedSession } from '../agent-seed.ts'
 import { ATTACHMENT_KINDS } from './kinds-attachments.ts'
+import { DOMAIN_KINDS } from './kinds-domains.ts'
+import { FUNDING_KINDS } from './kinds-funding.ts'
+import { LICENSE_KINDS } from './kinds-licenses.ts'
 import { MONEY_KINDS } from './kinds-money.ts'
 import { PROJECT_KINDS } from './kinds-projects.ts'
 import { VAULT_KINDS } from './kinds-vaults.ts'
+import { WEBHOOK_KINDS } from './kinds-webhooks.ts'
 import type { Caller, Place, Relation } from './relations.ts'
 import type { World } from './world.ts'
 
@@ -171,5 +175,9 @@ export const KINDS = {
   ...PROJECT_KINDS,
   ...ATTACHMENT_KINDS,
   ...MONEY_KINDS,
+  ...WEBHOOK_KINDS,
+  ...FUNDING_KINDS,
+  ...LICENSE_KINDS,
+  ...DOMAIN_KINDS,
 } as const satisfies Record<string, Kind>
 export type KindName = keyof typeof KINDS

@@ -31,6 +31,7 @@ const OTHERS = [
     (path) => `GET ${path}`,
   ),
   'GET /.well-known/license-issuer-keys.json',
+  'POST /provider-callbacks/:provider',
   'GET /objects/:key',
   'PUT /objects/:key/parts/:partNumber',
 ]

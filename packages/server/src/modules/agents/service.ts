@@ -9,6 +9,7 @@ import { ensureCanGive } from './grants.ts'
 import { ensureTenants, openAgent, openGroups } from './open.ts'
 import * as roleStore from './role-store.ts'
 import * as store from './store.ts'
+import { tellOfAgent } from './tell.ts'
 import { ensureVisibleItem } from './vault-items.ts'
 
 const shown = ({ vaultId, vaultItemId, createdAt, archivedAt, ...row }: store.AgentRow) => ({
@@ -65,6 +66,7 @@ export const create: Handler<typeof agents.create> = (ctx, { body }) =>
       targets: target(agentId),
       metadata: { name, permissions, tenantRoles, securityGroups, keyId },
     })
+    await tellOfAgent(ctx, 'agent.created', agentId, 'active')
     return { agent: await show(ctx, agentId), apiKey }
   })
 
@@ -95,6 +97,7 @@ export const archive: Handler<typeof agents.archive> = (ctx, { params }) =>
     if (await store.archiveAgent(db, principal.orgId, agentId, ctx.now())) {
       const revokedKeys = await revokeKeysOf(ctx, principal.orgId, { agentId })
       await record(ctx, { action: 'agent.archive', targets: target(agentId), metadata: { revokedKeys } })
+      await tellOfAgent(ctx, 'agent.archived', agentId, 'archived')
     }
     return { agent: await show(ctx, agentId) }
   })
@@ -109,6 +112,7 @@ export const regenerateApiKey: Handler<typeof agents.regenerateApiKey> = (ctx, {
     const { keyId, apiKey } = await rotateKey(ctx, principal.orgId, { agentId })
 
     await record(ctx, { action: 'agent.regenerate-api-key', targets: target(agentId), metadata: { keyId } })
+    await tellOfAgent(ctx, 'agent.api_key_rotated', agentId, 'active')
     return { agent: await show(ctx, agentId), apiKey }
   })
 

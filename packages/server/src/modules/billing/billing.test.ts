@@ -88,12 +88,17 @@ it('says what is missing for a purchase, each with what to do', async () => {
   const { ready, checks } = await foreign.client.billing.readiness()
   expect(ready).toBe(false)
   const failed = checks.filter(({ ok }) => !ok)
-  expect(failed.map(({ code }) => code)).toEqual(['credit_available', 'recipient_key_registered'])
+  expect(failed.map(({ code }) => code)).toEqual([
+    'credit_available',
+    'funding_rail_configured',
+    'recipient_key_registered',
+  ])
   for (const { message, action } of failed)
     expect([message.length > 0, (action ?? '').length > 0]).toEqual([true, true])
   const mine = await agent.client.billing.readiness()
   expect(mine.checks.map(({ code, ok }) => `${code} ${ok}`)).toEqual([
     'credit_available true',
+    'funding_rail_configured true',
     'tenant_active true',
     'budget_headroom true',
     'recipient_key_registered false',

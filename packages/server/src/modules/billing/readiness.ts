@@ -57,6 +57,11 @@ export async function readinessOf(ctx: TxCtx): Promise<ReadinessCheck[]> {
       'The organisation has no credit.',
       'strongroom billing fund',
     ]),
+    // Whoever has credit needs no way of paying now.
+    check('funding_rail_configured', ctx.config.chain !== undefined || available > 0n, 'Credit can be paid in.', [
+      'No way of paying in is configured on this server.',
+      'Ask the operator; a sandbox gives test credit.',
+    ]),
     check('tenant_active', await isTenantActive(ctx), 'The tenant is active.', [
       'The caller works in no active tenant.',
       'Use a key of an active tenant.',

@@ -3,13 +3,15 @@ import { transact } from '../../context.ts'
 import type { Handler } from '../../http/mount.ts'
 import { listAnswer } from '../../http/pagination.ts'
 import { creditOf } from '../../ledger/ledger.ts'
+import { incomingOf } from '../funding/store.ts'
 import { readinessOf } from './readiness.ts'
 import * as store from './store.ts'
 
 export const balance: Handler<typeof billing.balance> = (ctx) =>
   transact(ctx, async ({ db, principal }) => {
     const { posted, held, available } = await creditOf(db, principal.orgId)
-    return { posted: money(posted), held: money(held), available: money(available), incoming: money(0n) }
+    const incoming = await incomingOf(db, principal.orgId)
+    return { posted: money(posted), held: money(held), available: money(available), incoming: money(incoming) }
   })
 
 type CreditTransaction = Output<typeof billing.creditTransactions>['data'][number]

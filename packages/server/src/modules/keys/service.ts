@@ -23,6 +23,7 @@ import { refusing } from '../../log/refusals.ts'
 import { readSigned } from '../../log/signers.ts'
 import { transparencyOf } from '../../log/transparency.ts'
 import { ensureActiveAgent } from '../agents/open.ts'
+import { tellOfAgent } from '../agents/tell.ts'
 import { signedVault } from '../vaults/answer.ts'
 import * as store from './store.ts'
 
@@ -46,6 +47,7 @@ async function rotate(ctx: TxCtx, event: Envelope, replacements: readonly Envelo
     allowed: ['key.rotate'],
     have: ctx.request.have,
   })
+  await tellOfAgent(ctx, 'agent.key_rotated', principalOf(kid).slice('agent:'.length), 'active')
   return { kid, status: 'active', receipt }
 }
 

@@ -1,0 +1,88 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { fundCredit } from '../../server/test/operator.ts'
+import { jsonOf } from './shapes.ts'
+import { type Machine, startWorld, type World } from './world.ts'
+
+// Credit, budgets and domains at the command line. Catches: an amount that is read or shown wrong, a budget without a limit, one that is
+// ended in passing, refusals without their exit codes. Seen red: fractions not filled up, small units not shown, an end that does not ask.
+
+let world: World
+let machine: Machine
+beforeAll(async () => {
+  world = await startWorld()
+  machine = await world.founderMachine()
+  await machine.call(['agent', 'create', 'checkout-bot', '--yes'])
+  await fundCredit(world.h, world.founder.orgId, 25_500_001n)
+})
+afterAll(() => world.close())
+
+const refused = async (args: readonly string[], code: string, exitCode: number) => {
+  const ended = await machine.call([...args, '--json'])
+  expect(ended.stdout).toBe('')
+  expect(ended.error(), args.join(' ')).toMatchObject({ code, exitCode })
+}
+
+it('shows the credit and where it came from, to the last micro-unit', async () => {
+  expect((await machine.call(['billing', 'balance'])).stdout).toMatch(/available +25\.500001 USD/)
+  expect(await jsonOf(machine, ['billing', 'balance'])).toMatchObject({
+    available: { amount: '25500001', currency: 'USD', scale: 6 },
+  })
+  const [only, ...others] = await jsonOf<{ type: string; amount: { amount: string } }[]>(machine, [
+    'billing',
+    'transactions',
+  ])
+  expect(only).toMatchObject({ type: 'funding', amount: { amount: '25500001' } })
+  expect(others).toEqual([])
+  expect((await machine.call(['billing', 'transactions'])).stdout).toContain('funding')
+})
+
+it('says what is missing for a purchase', async () => {
+  const { ready, checks } = await jsonOf<{ ready: boolean; checks: { code: string; ok: boolean }[] }>(machine, [
+    'billing',
+    'readiness',
+  ])
+  expect(ready).toBe(checks.every(({ ok }) => ok))
+  expect((await machine.call(['billing', 'readiness'])).stdout).toContain('✓ There is credit.')
+})
+
+interface Shown {
+  readonly budgetId: string
+  readonly status: string
+  readonly activeWindows: readonly { readonly kind: string; readonly limit: { readonly amount: string } }[]
+}
+
+it('limits an agent by name, changes the limit, and ends it when asked twice', async () => {
+  const made = await jsonOf<Shown>(machine, ['budget', 'create', 'checkout-bot', '--daily', '20', '--total', '100.5'])
+  expect(made.activeWindows.map(({ kind, limit }) => `${kind} ${limit.amount}`)).toEqual([
+    'daily 20000000',
+    'total 100500000',
+  ])
+  expect((await machine.call(['budget', 'list'])).stdout).toContain('daily 0.00 USD of 20.00 USD')
+  const changed = await jsonOf<Shown>(machine, ['budget', 'update', made.budgetId, '--daily', '50'])
+  expect(changed.activeWindows.map(({ kind, limit }) => `${kind} ${limit.amount}`)).toEqual(['daily 50000000'])
+  await refused(['budget', 'end', made.budgetId], 'confirmation_required', 2)
+  expect(await jsonOf<Shown>(machine, ['budget', 'end', made.budgetId, '--yes'])).toMatchObject({ status: 'archived' })
+})
+
+it('refuses what makes no sense, and changes nothing', async () => {
+  const before = await jsonOf<Shown[]>(machine, ['budget', 'list'])
+  await refused(['budget', 'create', 'checkout-bot'], 'usage', 2)
+  await refused(['budget', 'create', 'checkout-bot', '--daily', 'much'], 'usage', 2)
+  await refused(['budget', 'create', 'checkout-bot', '--daily', '1.0000001'], 'usage', 2)
+  await refused(['budget', 'create', 'nobody', '--daily', '1'], 'agent_not_found', 5)
+  await refused(['budget', 'create', 'tenant:ten_nowhere', '--daily', '1'], 'budget_subject_not_found', 5)
+  await refused(['budget', 'update', 'bud_nowhere', '--daily', '1'], 'budget_not_found', 5)
+  expect(await jsonOf<Shown[]>(machine, ['budget', 'list'])).toEqual(before)
+})
+
+it('reads the records of a domain, and says what is none', async () => {
+  await world.founder.client.domains.add({ body: { domain: 'acme.dev', managed: true } })
+  const records = [{ name: 'acme.dev', type: 'MX' as const, content: 'mail.acme.dev', priority: 10 }]
+  await world.founder.client.domains.setRecords({ params: { domain: 'acme.dev' }, body: { records } })
+  expect((await machine.call(['domain', 'records', 'acme.dev'])).stdout).toMatch(
+    /acme\.dev +MX +3600 +10 mail\.acme\.dev/,
+  )
+  expect(await jsonOf(machine, ['domain', 'records', 'acme.dev', '--type', 'A'])).toMatchObject({ records: [] })
+  await refused(['domain', 'records', 'nobody.dev'], 'domain_not_found', 5)
+  await refused(['domain', 'records', 'localhost'], 'invalid_domain', 6)
+})

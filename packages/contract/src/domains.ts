@@ -1,0 +1,109 @@
+import { type Static, Type } from 'typebox'
+import type { Access, Routes } from './route.ts'
+import { closed, Id, listOf, Nullable, OneOf, Page, Text, Time } from './shapes.ts'
+
+// Domains of the organisation. Those that are managed here have their records read by whoever has the permission; they are set by who
+// runs the organisation, on the platform API.
+
+const running = { kind: 'user', anyOf: ['ORG_OWNER', 'ORG_ADMIN'] } as const satisfies Access
+
+export const RECORD_TYPES = ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'SRV', 'TXT'] as const
+
+/** As people write it, with umlauts if need be; what it is in the DNS is told in the answers. */
+const DomainName = Type.String({ minLength: 1, maxLength: 253, pattern: '^[^\\u0000-\\u0020/\\\\]+$' })
+
+const DnsRecord = closed({
+  id: Id,
+  name: Type.String(),
+  type: Type.String(),
+  content: Type.String(),
+  ttl: Type.Integer(),
+  priority: Nullable(Type.Integer()),
+  disabled: Type.Boolean(),
+  comment: Nullable(Type.String()),
+})
+export type DnsRecord = Static<typeof DnsRecord>
+
+export const Domain = closed({
+  domain: Type.String(),
+  managed: Type.Boolean(),
+  createdAt: Time,
+})
+export type Domain = Static<typeof Domain>
+
+const byName = closed({ domain: DomainName })
+
+export const domains = {
+  records: {
+    api: 'machine',
+    method: 'GET',
+    path: '/domain-manager/dns-records',
+    summary: 'The DNS records of a managed domain, or of the one that a name lies in',
+    access: { kind: 'permission', permission: 'machine.domain.read' },
+    query: closed({
+      domain: DomainName,
+      type: Type.Optional(OneOf(['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'SRV', 'TXT', 'SOA'])),
+      name: Type.Optional(DomainName),
+    }),
+    response: closed({
+      domain: Type.String(),
+      managed: Type.Literal(true),
+      serial: Type.Integer(),
+      records: Type.Array(DnsRecord),
+    }),
+    errors: ['invalid_domain', 'domain_not_found', 'domain_not_managed', 'dns_unavailable'],
+  },
+  list: {
+    api: 'platform',
+    method: 'GET',
+    path: '/domain',
+    summary: 'The domains of the organisation',
+    access: running,
+    query: closed(Page),
+    response: listOf('data', Domain),
+  },
+  add: {
+    api: 'platform',
+    method: 'POST',
+    path: '/domain',
+    summary: 'Add a domain; managed here, or only known to belong to the organisation',
+    access: running,
+    body: closed({ domain: DomainName, managed: Type.Boolean() }),
+    status: 201,
+    response: Domain,
+    errors: ['invalid_domain', 'domain_taken'],
+  },
+  remove: {
+    api: 'platform',
+    method: 'DELETE',
+    path: '/domain/:domain',
+    summary: 'Remove a domain and the records that are kept here',
+    access: running,
+    params: byName,
+    response: closed({ domain: Type.String() }),
+    errors: ['domain_not_found'],
+  },
+  setRecords: {
+    api: 'platform',
+    method: 'PUT',
+    path: '/domain/:domain/records',
+    summary: 'Replace all records of a managed domain',
+    access: running,
+    params: byName,
+    body: closed({
+      records: Type.Array(
+        closed({
+          name: DomainName,
+          type: OneOf(RECORD_TYPES),
+          content: Text(2000),
+          ttl: Type.Optional(Type.Integer({ minimum: 30, maximum: 604_800 })),
+          priority: Type.Optional(Type.Integer({ minimum: 0, maximum: 65_535 })),
+          comment: Type.Optional(Text(200)),
+        }),
+        { maxItems: 1000 },
+      ),
+    }),
+    response: closed({ domain: Type.String(), serial: Type.Integer() }),
+    errors: ['domain_not_found', 'domain_not_managed', 'invalid_record', 'dns_unavailable'],
+  },
+} as const satisfies Routes

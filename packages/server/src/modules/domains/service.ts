@@ -1,0 +1,98 @@
+import type { Domain, domains } from '@strongroom/contract'
+import { record } from '../../audit/record.ts'
+import { type Ctx, type TxCtx, transact } from '../../context.ts'
+import { ApiError, found } from '../../errors.ts'
+import type { Handler } from '../../http/mount.ts'
+import { listAnswer } from '../../http/pagination.ts'
+import { emit } from '../../outbox/outbox.ts'
+import { inDns, requireName, within } from './names.ts'
+import { makePowerDns, type PowerDns } from './power-dns.ts'
+import { readRecords, show, type Zone } from './records.ts'
+import * as store from './store.ts'
+
+// A name that the organisation does not have is not found, whoever else has it; one that it has and that is not managed here is said
+// to be so.
+
+const showDomain = ({ domain, managed, createdAt }: store.DomainRow): Domain => ({
+  domain,
+  managed,
+  createdAt: createdAt.toISOString(),
+})
+
+const powerDnsOf = ({ config }: Ctx): PowerDns | undefined =>
+  config.powerDns ? makePowerDns(config.powerDns) : undefined
+
+/** The domain that the name lies in. */
+async function openManaged({ db, principal }: TxCtx, name: string): Promise<store.DomainRow> {
+  const domain = found(await store.longest(db, principal.orgId, within(name)), 'domain_not_found')
+  if (!domain.managed) throw new ApiError('domain_not_managed')
+  return domain
+}
+
+export const records: Handler<typeof domains.records> = async (ctx, { query }) => {
+  const name = requireName(query.domain)
+  const wanted = query.name === undefined ? undefined : requireName(query.name)
+  const powerDns = powerDnsOf(ctx)
+  // PowerDNS is asked between transactions, never inside one.
+  const [domain, kept] = await transact(ctx, async (ctx) => {
+    const row = await openManaged(ctx, name)
+    return [row, powerDns ? undefined : await store.zoneOf(ctx.db, ctx.principal.orgId, row)] as const
+  })
+  const zone: Zone = kept ?? found(await powerDns?.zone(domain.domain), 'domain_not_managed')
+  const fitting = zone.records.filter(
+    (one) => (query.type === undefined || one.type === query.type) && (wanted === undefined || one.name === wanted),
+  )
+  return { domain: domain.domain, managed: true, serial: zone.serial, records: fitting.map(show) }
+}
+
+export const list: Handler<typeof domains.list> = (ctx, { query }) =>
+  transact(ctx, async ({ db, principal }) =>
+    listAnswer('data', await store.list(db, principal.orgId, query), showDomain),
+  )
+
+const recordChange = (ctx: TxCtx, action: string, domain: string, metadata: Record<string, unknown> = {}) =>
+  record(ctx, { action, targets: [{ type: 'domain', id: domain }], metadata })
+
+export const add: Handler<typeof domains.add> = (ctx, { body: { domain, managed } }) =>
+  transact(ctx, async (ctx) => {
+    const name = requireName(domain)
+    const { orgId, id: createdBy } = ctx.principal
+    const at = ctx.now()
+    if (!(await store.insertDomain(ctx.db, orgId, { name, managed, createdBy, at }))) throw new ApiError('domain_taken')
+    await recordChange(ctx, 'domain.add', name, { managed })
+    return { domain: name, managed, createdAt: at.toISOString() }
+  })
+
+export const remove: Handler<typeof domains.remove> = (ctx, { params }) =>
+  transact(ctx, async (ctx) => {
+    const name = inDns(params.domain) ?? ''
+    if (!(await store.deleteDomain(ctx.db, ctx.principal.orgId, name))) throw new ApiError('domain_not_found')
+    await recordChange(ctx, 'domain.remove', name)
+    return { domain: name }
+  })
+
+async function lockManaged({ db, principal }: TxCtx, text: string): Promise<string> {
+  const row = found(await store.lockDomain(db, principal.orgId, inDns(text) ?? ''), 'domain_not_found')
+  if (!row.managed) throw new ApiError('domain_not_managed')
+  return row.domain
+}
+
+export const setRecords: Handler<typeof domains.setRecords> = async (ctx, { params, body }) => {
+  const powerDns = powerDnsOf(ctx)
+  const change = (serialFor: (ctx: TxCtx, domain: string) => Promise<number>) =>
+    transact(ctx, async (ctx) => {
+      const domain = await lockManaged(ctx, params.domain)
+      const serial = await serialFor(ctx, domain)
+      await recordChange(ctx, 'domain.set-records', domain, { records: body.records.length })
+      const object = { type: 'domain', id: domain, serial }
+      await emit(ctx, ctx.db, ctx.principal.orgId, { type: 'domain.dns_records.changed', object })
+      return { domain, serial }
+    })
+  if (!powerDns)
+    return change(({ db, principal }, domain) =>
+      store.replaceRecords(db, principal.orgId, domain, readRecords(domain, body.records)),
+    )
+  const domain = await transact({ ...ctx, idempotent: undefined }, (ctx) => lockManaged(ctx, params.domain))
+  const serial = await powerDns.replace(domain, readRecords(domain, body.records))
+  return change(async () => serial)
+}

@@ -1,0 +1,77 @@
+import type { Deps } from '../../context.ts'
+import type { Db } from '../../db/database.ts'
+import { applyTransfers } from '../../ledger/ledger.ts'
+import { emit } from '../../outbox/outbox.ts'
+import { reserve, type Subject, settle } from '../budgets/reserve.ts'
+import type { PurchaseRow } from './purchase-store.ts'
+
+// The money of a purchase: promised in budgets, held in the credit, taken when the provider has delivered or given back when it has not.
+// Everybody takes the locks in one order: budgets, then the row of the purchase, the ledger last.
+
+type Priced = Pick<PurchaseRow, 'orgId' | 'purchaseId' | 'holdNo' | 'amount' | 'provider' | 'tenantId' | 'subjects'>
+type Maker = Pick<Deps, 'now' | 'newId'>
+
+/** Whoever reserves is asked for once; another round reserves under another name. */
+export const ownerOf = ({ purchaseId, holdNo }: Pick<Priced, 'purchaseId' | 'holdNo'>): string =>
+  holdNo === 1 ? `purchase:${purchaseId}` : `purchase:${purchaseId}.${holdNo}`
+
+/** What the provider knows an order by: a round that it has refused is never mistaken for the next. */
+export const externalIdOf = ({ purchaseId, holdNo }: Pick<Priced, 'purchaseId' | 'holdNo'>): string =>
+  holdNo === 1 ? purchaseId : `${purchaseId}-${holdNo}`
+
+const subjectIn = (text: string): Subject => {
+  const at = text.indexOf(' ')
+  return { type: text.slice(0, at) as Subject['type'], id: text.slice(at + 1) }
+}
+
+const named = ({ purchaseId, holdNo }: Priced, what: 'hold' | 'capture' | 'release') => ({
+  id: `${what}:${purchaseId}:${holdNo}`,
+  group: `purchase:${purchaseId}`,
+  code: 'purchase' as const,
+  refType: 'license_purchase',
+  refId: purchaseId,
+})
+
+/** In every budget that applies, or refuses. Before the row of the purchase is touched. */
+export async function promise(maker: Maker, db: Db, priced: Priced): Promise<void> {
+  const { orgId, amount, subjects, tenantId } = priced
+  const reservation = { owner: ownerOf(priced), amount: BigInt(amount), subjects: subjects.map(subjectIn) }
+  const reached = await reserve(db, orgId, reservation, maker.now())
+  for (const { budgetId, ruleNo, startsAt, threshold } of reached)
+    await emit(maker, db, orgId, {
+      type: 'budget.threshold_reached',
+      object: { type: 'budget', id: budgetId, ruleNo, startsAt, threshold },
+      tenantId,
+    })
+}
+
+const tellHold = (maker: Maker, db: Db, { orgId, purchaseId, amount, tenantId }: Priced, ended: boolean) =>
+  emit(maker, db, orgId, {
+    type: ended ? 'billing.hold.released' : 'billing.hold.created',
+    object: { type: 'hold', id: purchaseId, amount },
+    tenantId,
+  })
+
+/** Of the credit, after everything else of the transaction. */
+export async function hold(maker: Maker, db: Db, priced: Priced): Promise<void> {
+  const { orgId, provider, amount } = priced
+  await tellHold(maker, db, priced, false)
+  const legs = { dr: 'credit', cr: `payable:${provider}`, amount: BigInt(amount), phase: 'pending' } as const
+  await applyTransfers(db, orgId, [{ ...named(priced, 'hold'), ...legs }], maker.now())
+}
+
+/** The budgets first: call these before the row is changed, and the ones of the ledger after. */
+export const settlePromise = (maker: Maker, db: Db, priced: Priced, spent: bigint): Promise<void> =>
+  settle(db, priced.orgId, ownerOf(priced), spent, maker.now())
+
+export async function capture({ now }: Maker, db: Db, priced: Priced): Promise<void> {
+  const pendingId = named(priced, 'hold').id
+  const all = { phase: 'post', pendingId, amount: BigInt(priced.amount) } as const
+  await applyTransfers(db, priced.orgId, [{ ...named(priced, 'capture'), ...all }], now())
+}
+
+export async function release(maker: Maker, db: Db, priced: Priced): Promise<void> {
+  await tellHold(maker, db, priced, true)
+  const pendingId = named(priced, 'hold').id
+  await applyTransfers(db, priced.orgId, [{ ...named(priced, 'release'), phase: 'void', pendingId }], maker.now())
+}

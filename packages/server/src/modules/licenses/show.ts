@@ -1,0 +1,105 @@
+import { type License, money, type Purchase, type Termination } from '@strongroom/contract'
+import type { TxCtx } from '../../context.ts'
+import { destinationOf, provisioningKey } from '../../licenses/sealer.ts'
+import type { InstanceRow } from './instance-store.ts'
+import * as purchases from './purchase-machine.ts'
+import { type PurchaseRow, sealedOf } from './purchase-store.ts'
+import * as terminations from './termination-machine.ts'
+import type { TerminationRow } from './termination-store.ts'
+import { type TransitionRow, transitionsOf } from './transition-store.ts'
+
+// Rows as the API shows them. Every status says what happened, why it stopped and what to do next.
+
+const iso = (at: Date | null): string | null => at?.toISOString() ?? null
+
+const showTransition = ({ at, ...transition }: TransitionRow) => ({ ...transition, at: at.toISOString() })
+
+export const schemaOf = (fields: PurchaseRow['fields']) =>
+  fields.map(({ label, env }) => ({ label, isEnvironmentVariable: env, required: true }))
+
+const destination = ({ vaultMode, vaultName, vaultId }: PurchaseRow) => ({
+  mode: vaultMode,
+  name: vaultName,
+  vaultId,
+})
+
+/** For the buyer alone, and only while it waits. */
+async function handoffOf(ctx: TxCtx, row: PurchaseRow): Promise<Purchase['handoff']> {
+  const isBuyer = row.principal === ctx.principal.id
+  if (!isBuyer || row.state !== 'awaiting_handoff') return undefined
+  const sealed = await sealedOf(ctx.db, row.orgId, row.purchaseId)
+  if (!sealed) return undefined
+  const { kid, key } = await provisioningKey(ctx)
+  return {
+    sealed: sealed.envelope,
+    provisioner: { kid, key: { ...key.bundle } },
+    destination: destinationOf(row),
+    schema: schemaOf(row.fields),
+    vault: destination(row),
+    recipientKeyId: row.recipientKid,
+  }
+}
+
+export const isResumable = ({ state, resumableUntil }: PurchaseRow, now: Date): boolean =>
+  state === 'failed' && resumableUntil !== null && resumableUntil > now
+
+export async function showPurchase(ctx: TxCtx, row: PurchaseRow): Promise<Purchase> {
+  const resumable = isResumable(row, ctx.now())
+  const handoff = await handoffOf(ctx, row)
+  // To another key than before: see `resealing`.
+  const isBeingSealed = row.state === 'awaiting_handoff' && row.principal === ctx.principal.id && !handoff
+  return {
+    purchaseId: row.purchaseId,
+    licenseInstanceId: row.instanceId,
+    licenseId: row.slug,
+    name: row.name,
+    provider: row.provider,
+    quantity: row.quantity,
+    price: money(row.amount),
+    term: row.term,
+    status: row.state,
+    version: row.version,
+    sealing: row.sealing,
+    recipientKeyId: row.recipientKid,
+    vault: destination(row),
+    itemId: row.itemId,
+    resumableUntil: iso(row.resumableUntil),
+    stage: purchases.stageOf(row.state),
+    statusReason: row.reason,
+    nextAction: isBeingSealed ? { type: 'poll', afterMs: 1000 } : purchases.nextActionOf(row.state, resumable),
+    retryable: resumable,
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+    transitions: (await transitionsOf(ctx.db, row.orgId, row.purchaseId)).map(showTransition),
+    ...(handoff && { handoff }),
+  }
+}
+
+export async function showTermination({ db }: Pick<TxCtx, 'db'>, row: TerminationRow): Promise<Termination> {
+  return {
+    terminationId: row.terminationId,
+    licenseInstanceId: row.instanceId,
+    status: row.state,
+    version: row.version,
+    effective: row.effective,
+    effectiveAt: iso(row.effectiveAt),
+    earliestDate: iso(row.earliestAt),
+    refund: row.refund === null ? null : money(row.refund),
+    stage: terminations.stageOf(row.state),
+    statusReason: row.reason,
+    nextAction: terminations.nextActionOf(row.state),
+    retryable: row.state === 'failed',
+    createdAt: row.createdAt.toISOString(),
+    updatedAt: row.updatedAt.toISOString(),
+    transitions: (await transitionsOf(db, row.orgId, row.terminationId)).map(showTransition),
+  }
+}
+
+export const showLicense = ({ amount, instanceRef: _, ...row }: InstanceRow): License => ({
+  ...row,
+  price: money(amount),
+  periodStart: row.periodStart.toISOString(),
+  periodEnd: iso(row.periodEnd),
+  createdAt: row.createdAt.toISOString(),
+  terminatedAt: iso(row.terminatedAt),
+})

@@ -1,0 +1,92 @@
+import type { Input, licenses } from '@strongroom/contract'
+import { record } from '../../audit/record.ts'
+import { type TxCtx, transact } from '../../context.ts'
+import { ApiError } from '../../errors.ts'
+import type { Handler } from '../../http/mount.ts'
+import { type InstanceRow, setInstanceStatus } from './instance-store.ts'
+import { openInstance, openTermination } from './open.ts'
+import { nextPurchase } from './purchase-machine.ts'
+import { movePurchase, purchase } from './purchase-store.ts'
+import { showTermination } from './show.ts'
+import { tellTermination } from './tell.ts'
+import { nextTermination } from './termination-machine.ts'
+import { insertTermination, moveTermination, runningTermination, type TerminationRow } from './termination-store.ts'
+
+// Ending a licence begins with saying so. The provider is asked by the next turn; money is settled when it has answered.
+
+type Body = Input<typeof licenses.terminate>['body']
+
+/** Nobody hands over what is being ended: the sealed credential goes with the settlement. */
+async function stopHandOff(ctx: TxCtx, { purchaseId }: InstanceRow): Promise<void> {
+  const { db, principal } = ctx
+  const row = await purchase(db, principal.orgId, purchaseId)
+  const next = row && nextPurchase(row.state, 'terminated')
+  if (!row || !next) return
+  const move = { to: next.to, cause: 'terminated', actor: principal.id, at: ctx.now() }
+  const isMoved = await movePurchase(db, row, move, { next_at: null })
+  // It was handed over this very moment: the licence is ended all the same.
+  if (!isMoved) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } })
+}
+
+const isSame = (row: TerminationRow, { effective = 'immediate', fallback }: Body): boolean =>
+  row.asked === effective && row.fallback === (fallback ?? null)
+
+/** The one that runs already, if it was asked for in the same way. */
+async function running(ctx: TxCtx, body: Body): Promise<TerminationRow> {
+  const { db, principal } = ctx
+  const row = await runningTermination(db, principal.orgId, body.licenseInstanceId)
+  if (!row) throw new ApiError('license_terminated')
+  if (!isSame(row, body))
+    throw new ApiError('termination_in_progress', { details: { terminationId: row.terminationId } })
+  return row
+}
+
+async function begin(ctx: TxCtx, license: InstanceRow, body: Body): Promise<TerminationRow> {
+  const { db, principal } = ctx
+  const { orgId, id } = principal
+  const { licenseInstanceId, effective = 'immediate', fallback = null, reason = null } = body
+  const wanted = { orgId, instanceId: licenseInstanceId, principal: id, effective, fallback, note: reason }
+  const row = await insertTermination(db, { ...wanted, terminationId: ctx.newId('ter') }, ctx.now())
+  if (!row) return running(ctx, body)
+  await setInstanceStatus(db, orgId, licenseInstanceId, ['active'], 'terminating')
+  await stopHandOff(ctx, license)
+  await tellTermination(ctx, db, row, license.domainTenantId, row.state)
+  await record(ctx, {
+    action: 'license.terminate',
+    targets: [
+      { type: 'license_termination', id: row.terminationId },
+      { type: 'license', id: licenseInstanceId },
+    ],
+    metadata: { effective },
+  })
+  return row
+}
+
+export const terminate: Handler<typeof licenses.terminate> = (ctx, { body }) =>
+  transact(ctx, async (ctx) => {
+    const license = await openInstance(ctx, body.licenseInstanceId)
+    if (license.status === 'terminated') throw new ApiError('license_terminated')
+    return showTermination(ctx, await begin(ctx, license, body))
+  })
+
+export const terminationStatus: Handler<typeof licenses.terminationStatus> = (ctx, { params }) =>
+  transact(ctx, async (ctx) => showTermination(ctx, (await openTermination(ctx, params.terminationId)).row))
+
+export const resumeTermination: Handler<typeof licenses.resumeTermination> = (ctx, { params }) =>
+  transact(ctx, async (ctx) => {
+    const { db, principal } = ctx
+    const { row, license } = await openTermination(ctx, params.terminationId)
+    const to = nextTermination(row.state, 'resumed')
+    if (!to) throw new ApiError('termination_not_resumable', { details: { status: row.state } })
+    const at = ctx.now()
+    const move = { to, cause: 'resumed', actor: principal.id, at }
+    const isMoved = await moveTermination(db, row, move, { reason: null, attempts: 0, earliest_at: null, next_at: at })
+    if (isMoved) {
+      await tellTermination(ctx, db, row, license.domainTenantId, to, 'license.termination.resumed')
+      await record(ctx, {
+        action: 'license.termination.resume',
+        targets: [{ type: 'license_termination', id: row.terminationId }],
+      })
+    }
+    return showTermination(ctx, (await openTermination(ctx, params.terminationId)).row)
+  })

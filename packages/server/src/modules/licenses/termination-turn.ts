@@ -1,0 +1,210 @@
+import { inOrg } from '../../context.ts'
+import type { Db } from '../../db/database.ts'
+import { applyTransfers } from '../../ledger/ledger.ts'
+import { refundOf } from '../../licenses/proration.ts'
+import type { CancelOutcome } from '../../licenses/provider.ts'
+import { refund } from '../budgets/reserve.ts'
+import { type InstanceRow, instance, setInstanceStatus } from './instance-store.ts'
+import { externalIdOf, ownerOf } from './money.ts'
+import { nextPurchase } from './purchase-machine.ts'
+import { dropSealed, movePurchase, type PurchaseRow, purchase } from './purchase-store.ts'
+import { backoffMs, later, MOST_UNKNOWN, MOST_UNREACHABLE, Overtaken, type Works } from './purchase-turn.ts'
+import { tellLicense, tellPurchase, tellTermination } from './tell.ts'
+import { nextTermination, type TerminationEvent } from './termination-machine.ts'
+import { claimTermination, moveTermination, postponeTermination, type TerminationRow } from './termination-store.ts'
+import { markCall, planCall } from './transition-store.ts'
+
+// One step of one termination: the provider first, the money second, what we keep last.
+
+const LEASE_MS = 60_000
+const REVIEW_MS = 6 * 3_600_000
+
+interface Ending {
+  readonly row: TerminationRow
+  readonly license: InstanceRow
+  readonly bought: PurchaseRow
+}
+
+type Changes = Parameters<typeof postponeTermination>[2]
+
+const inOrgOf = <T>({ worker }: Works, { orgId }: TerminationRow, work: (db: Db) => Promise<T>): Promise<T> =>
+  inOrg({ database: worker }, orgId, work)
+
+async function happen(
+  works: Works,
+  { row, license }: Ending,
+  { event, reason = null, changes = {} }: { event: TerminationEvent; reason?: string | null; changes?: Changes },
+  also?: (db: Db, at: Date) => Promise<void>,
+): Promise<void> {
+  const to = nextTermination(row.state, event)
+  if (!to) throw new Error(`a termination that is ${row.state} cannot be ${event}`)
+  const at = works.deps.now()
+  await inOrgOf(works, row, async (db) => {
+    const move = { to, cause: event, actor: 'strongroom', at }
+    const isMoved = await moveTermination(db, row, move, { reason, attempts: 0, next_at: at, ...changes })
+    if (!isMoved) throw new Overtaken()
+    await tellTermination(works.deps, db, row, license.domainTenantId, to)
+    await also?.(db, at)
+  })
+}
+
+async function retry(
+  works: Works,
+  ending: Ending,
+  { most, event, reason }: { readonly most: number; readonly event: TerminationEvent; readonly reason: string },
+): Promise<void> {
+  const { row } = ending
+  const attempts = row.attempts + 1
+  const at = works.deps.now()
+  if (attempts < most || !nextTermination(row.state, event)) {
+    const next_at = later(at, row.state === 'in_review' ? REVIEW_MS : backoffMs(attempts))
+    return inOrgOf(works, row, (db) => postponeTermination(db, row, { attempts, reason, next_at }))
+  }
+  return happen(works, ending, {
+    event,
+    reason,
+    changes: { next_at: event === 'unclear' ? later(at, REVIEW_MS) : null },
+  })
+}
+
+const callOf = ({ orgId, terminationId }: TerminationRow) => ({ orgId, objectId: terminationId, op: 'cancel' }) as const
+
+async function askProvider(works: Works, ending: Ending): Promise<CancelOutcome> {
+  const { row, license, bought } = ending
+  const at = works.deps.now()
+  await inOrgOf(works, row, (db) => markCall(db, callOf(row), 'sent', at))
+  const provider = works.providers.get(license.provider)
+  if (!provider) return { kind: 'unavailable', cause: 'not_in_the_catalogue' }
+  const { orgId, effective, terminationId } = row
+  // Another key where the end of the period is asked for instead: it is another request.
+  const key = effective === row.asked ? terminationId : `${terminationId}-end`
+  const { instanceRef, periodEnd } = license
+  return provider.cancel({ orgId, externalId: externalIdOf(bought), instanceRef, effective, periodEnd, key, at })
+}
+
+async function settleAnswer(works: Works, ending: Ending, outcome: CancelOutcome): Promise<void> {
+  const { row, license } = ending
+  switch (outcome.kind) {
+    case 'cancelled': {
+      const { refundable, effectiveAt } = outcome
+      // Nobody is given back more than was paid on the word of a provider.
+      if (refundable !== null && refundable > BigInt(license.amount))
+        return retry(works, ending, { most: 0, event: 'unclear', reason: 'provider_wrong_amount' })
+      const changes = { refundable: refundable?.toString() ?? null, effective_at: effectiveAt }
+      return happen(works, ending, { event: 'cancelled', changes }, (db, at) => markCall(db, callOf(row), 'done', at))
+    }
+    case 'scheduled': {
+      const { effectiveAt } = outcome
+      const changes = { effective: 'period_end', effective_at: effectiveAt, next_at: effectiveAt }
+      return happen(works, ending, { event: 'scheduled', changes }, (db, at) => markCall(db, callOf(row), 'done', at))
+    }
+    case 'refused':
+      return refused(works, ending, outcome)
+    case 'unavailable':
+      return retry(works, ending, { most: MOST_UNREACHABLE, event: 'unreachable', reason: 'provider_unavailable' })
+    case 'unknown':
+      await inOrgOf(works, row, (db) => markCall(db, callOf(row), 'unknown', works.deps.now()))
+      return retry(works, ending, { most: MOST_UNKNOWN, event: 'unclear', reason: 'provider_outcome_unknown' })
+  }
+}
+
+/** Not now: with the end of the period, if that was said to do as well; otherwise it stops here. */
+async function refused(
+  works: Works,
+  ending: Ending,
+  { earliestAt }: CancelOutcome & { readonly kind: 'refused' },
+): Promise<void> {
+  const { row } = ending
+  if (row.fallback === 'period_end' && row.effective === 'immediate') {
+    const changes = { effective: 'period_end', attempts: 0, earliest_at: earliestAt, next_at: works.deps.now() }
+    return inOrgOf(works, row, (db) => postponeTermination(db, row, changes))
+  }
+  if (!nextTermination(row.state, 'refused'))
+    return retry(works, ending, { most: MOST_UNKNOWN, event: 'unclear', reason: 'provider_cancel_refused' })
+  const changes = { earliest_at: earliestAt, next_at: null }
+  return happen(works, ending, { event: 'refused', reason: 'provider_cancel_refused', changes })
+}
+
+/** What is given back: what the provider says, else what is left of the period. Days that have begun were used. */
+function refundIn({ row, license }: Ending, now: Date): bigint {
+  if (row.refundable !== null) return BigInt(row.refundable)
+  const { amount, periodStart, periodEnd } = license
+  return refundOf(BigInt(amount), periodStart, periodEnd, row.effectiveAt ?? now)
+}
+
+/** A purchase that was never handed over ends with its licence; the sealed credential is gone. */
+async function endPurchase(works: Works, db: Db, { bought }: Ending, at: Date): Promise<void> {
+  await dropSealed(db, bought.orgId, bought.purchaseId)
+  const next = nextPurchase(bought.state, 'undone')
+  if (!next) return
+  const move = { to: next.to, cause: 'undone', actor: 'strongroom', at }
+  if (!(await movePurchase(db, bought, move, { money: 'refunded', next_at: null }))) throw new Overtaken()
+  await tellPurchase(works.deps, db, bought, next.to)
+}
+
+async function settle(works: Works, ending: Ending): Promise<void> {
+  const { row, license, bought } = ending
+  const { orgId, terminationId, instanceId } = row
+  const { deps } = works
+  const at = deps.now()
+  const back = refundIn(ending, at)
+  await inOrgOf(works, row, async (db) => {
+    if (back > 0n) await refund(db, orgId, { owner: ownerOf(bought), name: terminationId, amount: back }, at)
+    await setInstanceStatus(db, orgId, instanceId, ['active', 'terminating'], 'terminated', at)
+    await endPurchase(works, db, ending, at)
+    const move = { to: 'completed', cause: 'settled', actor: 'strongroom', at } as const
+    const isMoved = await moveTermination(db, row, move, { refund: back.toString(), reason: null, next_at: null })
+    if (!isMoved) throw new Overtaken()
+    await tellTermination(deps, db, row, license.domainTenantId, 'completed')
+    const about = { orgId, tenantId: license.domainTenantId, id: instanceId, status: 'terminated' }
+    await tellLicense(deps, db, about, 'license.terminated')
+    if (back === 0n) return
+    const id = `refund:${terminationId}`
+    const named = { id, group: id, code: 'refund', refType: 'license_termination', refId: terminationId } as const
+    const legs = { phase: 'single', dr: `payable:${license.provider}`, cr: 'credit', amount: back } as const
+    await applyTransfers(db, orgId, [{ ...named, ...legs }], at)
+  })
+}
+
+async function endingOf(works: Works, row: TerminationRow): Promise<Ending> {
+  return inOrgOf(works, row, async (db) => {
+    const license = await instance(db, row.orgId, row.instanceId)
+    const bought = license && (await purchase(db, row.orgId, license.purchaseId))
+    if (!license || !bought) throw new Error('a licence that is being ended is gone')
+    return { row, license, bought }
+  })
+}
+
+async function step(works: Works, ending: Ending): Promise<void> {
+  const { row, license } = ending
+  switch (row.state) {
+    case 'requested': {
+      const plan = (db: Db, at: Date): Promise<void> =>
+        planCall(db, callOf(row), { provider: license.provider, digest: '', at })
+      return happen(works, ending, { event: 'ask' }, plan)
+    }
+    case 'cancelling':
+    case 'in_review':
+      return settleAnswer(works, ending, await askProvider(works, ending))
+    case 'cancel_pending':
+      return happen(works, ending, { event: 'due' })
+    case 'settling':
+      return settle(works, ending)
+    case 'completed':
+    case 'failed':
+      return inOrgOf(works, row, (db) => postponeTermination(db, row, { next_at: null }))
+  }
+}
+
+/** Takes one turn; false if nothing is due. */
+export async function takeTerminationTurn(works: Works): Promise<boolean> {
+  const { deps, worker } = works
+  const row = await worker.kysely.transaction().execute((db) => claimTermination(db, deps.now(), LEASE_MS))
+  if (!row) return false
+  try {
+    await step(works, await endingOf(works, row))
+  } catch (error) {
+    if (!(error instanceof Overtaken)) throw error
+  }
+  return true
+}

@@ -1,0 +1,85 @@
+// What nobody may be sent to: addresses inside, in every family and range, and addresses that are written to look like others. With the
+// reason they are refused for.
+
+const V4 = [
+  ...[
+    '0.0.0.0',
+    '0.1.2.3',
+    '10.0.0.1',
+    '100.64.0.1',
+    '100.127.255.255',
+    '127.0.0.1',
+    '127.255.255.254',
+    '169.254.169.254',
+  ],
+  ...[
+    '172.16.0.1',
+    '172.31.255.255',
+    '192.0.0.192',
+    '192.0.2.1',
+    '192.88.99.1',
+    '192.168.1.1',
+    '198.18.0.1',
+    '198.19.255.255',
+  ],
+  ...['198.51.100.7', '203.0.113.9', '224.0.0.1', '239.255.255.255', '240.0.0.1', '255.255.255.255'],
+]
+const V6 = [
+  ...[
+    '::1',
+    '::',
+    '::ffff:127.0.0.1',
+    '::ffff:a00:1',
+    '64:ff9b::7f00:1',
+    '64:ff9b:1::7f00:1',
+    '2002:7f00:1::',
+    '2001::1',
+  ],
+  ...['fc00::1', 'fd00:ec2::254', 'fe80::1', 'fec0::1', '100::1', '5f00::1', '3fff::1', '2001:db8::1', 'ff02::1'],
+]
+
+/** Written out, or behind a name. */
+export const INSIDE_ADDRESSES: readonly string[] = [...V4, ...V6]
+
+export const REFUSED_URLS = [
+  ['https://127.1/', 'address'],
+  ['https://0x7f000001/', 'address'],
+  ['https://2130706433/', 'address'],
+  ['https://017700000001/', 'address'],
+  ['https://0/', 'address'],
+  ['https://①②⑦.⓪.⓪.①/', 'address'],
+  ['https:127.0.0.1', 'url'],
+  ['https:////127.0.0.1', 'url'],
+  ['https://localhost/', 'host'],
+  ['https://localhost./', 'host'],
+  ['https://LOCALHOST/', 'host'],
+  ['https://a.localhost/', 'host'],
+  ['https://printer.local/', 'host'],
+  ['https://metadata.google.internal/', 'host'],
+  ['https://intranet/', 'host'],
+  ['https://acme.dev./', 'host'],
+  ['https://vault.acme.dev/', 'host'],
+  ['https://1.0.0.127.in-addr.arpa/', 'host'],
+  ['https://user@acme.dev/', 'credentials'],
+  ['https://user:secret@acme.dev/', 'credentials'],
+  ['https://acme.dev\\@127.0.0.1/', 'url'],
+  ['https://acme.dev\t/', 'url'],
+  ['https://acme.dev\n/', 'url'],
+  ['https://127.0.0.1\r\n.acme.dev/', 'url'],
+  [' https://acme.dev/', 'url'],
+  ['http://acme.dev/', 'scheme'],
+  ['file:///etc/passwd', 'url'],
+  ['gopher://acme.dev/', 'scheme'],
+  ['ftp://acme.dev/', 'scheme'],
+  ['data:text/plain,x', 'url'],
+  ['javascript:alert(1)', 'url'],
+  ['https://acme.dev:0/', 'port'],
+  ['https://acme.dev:22/', 'port'],
+  ['https://acme.dev:25/', 'port'],
+  ['https://acme.dev:80/', 'port'],
+  ['https://acme.dev:5432/', 'port'],
+  ['https://acme.dev:6379/', 'port'],
+  ['https://acme.dev:70000/', 'url'],
+  ['https:///', 'url'],
+  ['', 'url'],
+] as const
