@@ -132,7 +132,7 @@ describe('every verification step', () => {
     `kid kids by to org id vaultId projectId itemId fieldId assetId inviteId docHash dekVersion
     headVersion index size count signed from seen now known pinned genesis origin name keyid keyword
     kind kinds tree t at endorser label principal position newestMs headHash ciphertextSize needed found
-    version collisions reseal missing extra cause due grace slug`.split(/\s+/),
+    version collisions reseal missing extra cause due grace slug purchaseId`.split(/\s+/),
   )
 
   it('shows in its details only public names, versions, sizes and hashes', () => {
