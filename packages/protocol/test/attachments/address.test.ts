@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { checkStorageUrl } from '../../src/attachments/address.ts'
 import { refusal } from './streams.ts'
 
-// Section 7: addresses. Seen red: each of the four checks switched off in turn, origins compared as texts, `//host` taken for a path.
+// Section 7: addresses. Seen red: each of the five checks switched off in turn, origins compared as texts, `//host` taken for a path.
 
 const HTTPS = { server: 'https://vault.example', origins: ['https://store.example:8443/'] }
 const LOCAL = { server: 'http://127.0.0.1:8420', origins: ['http://localhost:9000', 'http://store.example'] }
