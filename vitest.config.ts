@@ -24,6 +24,7 @@ const onPostgres: TestProjectConfiguration = {
     name: 'server',
     include: ['packages/{server,sdk,cli}/{src,test}/**/*.test.ts'],
     globalSetup: ['packages/server/test/global-setup.ts'],
+    setupFiles: ['packages/server/test/shared-worker.ts'],
     pool: 'threads',
     isolate: false,
     testTimeout: 120_000,

@@ -1,4 +1,5 @@
 import { isatty } from 'node:tty'
+import { useLeanWeb } from './lean-web.ts'
 
 /** The process as far as this program touches it; tests give their own. */
 export interface Io {
@@ -8,6 +9,8 @@ export interface Io {
   readonly stdin: NodeJS.ReadStream
   readonly stdout: NodeJS.WriteStream
   readonly stderr: NodeJS.WriteStream
+  /** For one question to the server. Changes the whole process, so only a process of our own has it. */
+  readonly leanWeb?: () => typeof fetch
 }
 
 /**
@@ -46,4 +49,5 @@ export const processIo = (): Io => ({
   stdin: opensLate(0, () => process.stdin),
   stdout: opensLate(1, () => written(process.stdout)),
   stderr: opensLate(2, () => written(process.stderr)),
+  leanWeb: useLeanWeb,
 })

@@ -4,7 +4,6 @@ import { CliError } from '../errors/cli-error.ts'
 import { EXIT } from '../errors/codes.ts'
 import { shownError } from '../errors/shown.ts'
 import { type LateCache, lateCache } from '../place/late-cache.ts'
-import { useLeanWeb } from '../place/lean-web.ts'
 import { type FreshnessFlags, freshnessOf, readPart } from '../project/freshness.ts'
 import { type Part, partsOf, type Read } from '../project/read-sources.ts'
 import { type SourceFlags, sourcesFor } from '../project/sources.ts'
@@ -71,7 +70,8 @@ async function readSources(cli: Cli, flags: RunFlags): Promise<Sources> {
   const sources = isWanted ? await sourcesFor(cli, flags) : []
   const cache = lateCache(fileCache(cli.paths.cache))
   // A stream of changes needs Node's own web; one question does not.
-  const strongroom = await cli.strongroom(flags.watch ? {} : { cache, fetch: useLeanWeb() })
+  const network = flags.watch ? undefined : cli.io.leanWeb?.()
+  const strongroom = await cli.strongroom({ ...(!flags.watch && { cache }), ...(network && { fetch: network }) })
   const parts = await partsOf(cli, strongroom, sources)
   const input =
     flags.stdin === undefined

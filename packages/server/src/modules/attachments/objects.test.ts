@@ -106,7 +106,8 @@ it('takes and gives 64 MiB and holds only chunks of it', async () => {
     if (received % FULL < chunk.length) look()
   }
   expect(whole.digest('base64url')).toBe(done.ciphertextHash)
-  expect(grown).toBeLessThan(24 * 1_048_576)
+  // What is under way in two sockets and in the client of this same process is in it too; the whole object would be 64 MiB.
+  expect(grown).toBeLessThan(40 * 1_048_576)
 })
 
 it('refuses an address whose time is over, for parts and for objects', async () => {
