@@ -49,5 +49,6 @@ const inChromium = (executablePath: string): TestProjectConfiguration => ({
 })
 
 export default defineConfig({
-  test: { projects: chromium ? [inNode, onPostgres, inChromium(chromium)] : [inNode, onPostgres] },
+  // The default leaves a core free for whoever watches; on two cores that doubles the wait.
+  test: { maxWorkers: '100%', projects: chromium ? [inNode, onPostgres, inChromium(chromium)] : [inNode, onPostgres] },
 })
