@@ -28,7 +28,7 @@ function published(): string {
     ...rest,
     // It runs on Node 24, which whoever starts it sees to. npm leaves out what asks for a newer Node than its own without a word.
     engines: { node: '>=20.19' },
-    files: ['dist', 'docs', 'migrations'],
+    files: ['console', 'dist', 'docs', 'migrations'],
     exports: Object.fromEntries(Object.entries(exports).map(([door, source]) => [door, built(source)])),
   }
   return `${JSON.stringify(manifest, null, 2)}\n`
@@ -61,6 +61,13 @@ function document(into: string): void {
   if (status !== 0) throw new Error('the command line could not be documented')
 }
 
+/** The console, as a browser gets it. */
+function addConsole(into: string): void {
+  const builder = join(root, 'packages/console/scripts/build.ts')
+  const { status } = spawnSync(process.execPath, [builder, into], { stdio: 'inherit' })
+  if (status !== 0) throw new Error('the console could not be built')
+}
+
 /** Writes the package to `into` and says where it is. */
 export function build(into: string): string {
   const place = resolve(into)
@@ -71,6 +78,7 @@ export function build(into: string): string {
   cpSync(join(draft, 'server/src'), join(place, 'dist'), { recursive: true })
   rmSync(draft, { recursive: true, force: true })
   document(join(place, 'docs'))
+  addConsole(join(place, 'console'))
   cpSync(join(own, 'migrations'), join(place, 'migrations'), { recursive: true })
   cpSync(join(root, 'LICENSE'), join(place, 'LICENSE'))
   writeFileSync(join(place, 'package.json'), published())

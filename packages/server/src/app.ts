@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { api, ERRORS } from '@strongroom/contract'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
+import { mountConsole } from './console/routes.ts'
 import type { Deps } from './context.ts'
 import { ApiError } from './errors.ts'
 import { answerErrors, codeOf } from './http/answer-errors.ts'
@@ -18,6 +19,7 @@ import { mountObjects } from './modules/attachments/objects.ts'
 import { attachmentRoutes } from './modules/attachments/routes.ts'
 import { billingRoutes } from './modules/billing/routes.ts'
 import { budgetRoutes } from './modules/budgets/routes.ts'
+import { catalogueRoutes } from './modules/catalogue/routes.ts'
 import { directoryRoutes } from './modules/directory/routes.ts'
 import { domainRoutes } from './modules/domains/routes.ts'
 import { eventRoutes } from './modules/events/routes.ts'
@@ -99,12 +101,13 @@ export function buildApp(deps: Deps): FastifyInstance {
     reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
     guard(deps.config, request.raw)
     // Here, since Fastify would read the body of what nobody serves.
-    if (request.is404) return notFound(request, reply)
+    if (request.is404) return served.page(request, reply) ?? notFound(request, reply)
   })
   app.setErrorHandler(answerErrors(deps.log))
   mountHealth(app, deps)
   mountMetrics(app, deps)
   mountReference(app, VERSION)
+  const served = mountConsole(app, deps.config.s3?.endpoint)
   mountModules(app, deps)
   mountObjects(app, deps)
   mountIssuerKeys(app, deps)
@@ -177,6 +180,7 @@ function mountModules(app: FastifyInstance, deps: Deps): void {
   mount(app, options, 'sharedItems', api.sharedItems, sharedItemRoutes)
   mount(app, options, 'vaultGroups', api.vaultGroups, vaultGroupRoutes)
   mount(app, options, 'attachments', api.attachments, attachmentRoutes)
+  mount(app, options, 'catalogue', api.catalogue, catalogueRoutes)
   mount(app, options, 'webhooks', api.webhooks, webhookRoutes)
 }
 

@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function AgentActivityPage() {
+  return (
+    <Page title="Agent">
+      <span />
+    </Page>
+  )
+}

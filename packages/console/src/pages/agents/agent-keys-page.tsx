@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function AgentKeysPage() {
+  return (
+    <Page title="Agent">
+      <span />
+    </Page>
+  )
+}

@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function AgentsPage() {
+  return (
+    <Page title="Agents">
+      <span />
+    </Page>
+  )
+}

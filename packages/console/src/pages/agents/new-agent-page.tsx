@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function NewAgentPage() {
+  return (
+    <Page title="New agent">
+      <span />
+    </Page>
+  )
+}

@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function DomainsPage() {
+  return (
+    <Page title="Domains">
+      <span />
+    </Page>
+  )
+}

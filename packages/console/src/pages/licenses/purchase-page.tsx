@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function PurchasePage() {
+  return (
+    <Page title="Purchase">
+      <span />
+    </Page>
+  )
+}

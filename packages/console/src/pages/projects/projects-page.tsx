@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function ProjectsPage() {
+  return (
+    <Page title="Projects">
+      <span />
+    </Page>
+  )
+}

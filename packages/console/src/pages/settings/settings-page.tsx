@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function SettingsPage() {
+  return (
+    <Page title="Settings">
+      <span />
+    </Page>
+  )
+}

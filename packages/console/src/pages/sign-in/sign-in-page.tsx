@@ -1,0 +1,101 @@
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useEffect, useState } from 'react'
+import { type Device, forgetDevice, installationId, knownDevice, rememberDevice } from '../../session/device.ts'
+import { askKeys, type OpenedPerson } from '../../session/key-questions.ts'
+import { openSession, type Session } from '../../session/session.ts'
+import { Button } from '../../ui/button.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { ProblemNote } from '../../ui/states.tsx'
+import { SignInCard } from './card.tsx'
+import { RecoverForm } from './recover-form.tsx'
+
+const BECAUSE = {
+  idle: 'Nobody was here for a while, so this page forgot your keys.',
+  ended: 'Your session has ended.',
+  locked: 'Locked. Your keys are gone from this page.',
+} as const
+
+function useDevice(): readonly [Device | undefined, () => void] {
+  const [device, setDevice] = useState<Device>()
+  useEffect(() => void knownDevice().then(setDevice), [])
+  const forget = (): void => void forgetDevice().then(() => setDevice(undefined))
+  return [device, forget]
+}
+
+export function SignInPage({ session }: { readonly session: Session & { readonly state: 'signed-out' } }) {
+  const [device, forget] = useDevice()
+  const [isRecovering, setRecovering] = useState(false)
+  const [form, setForm] = useState({ email: '', passphrase: '', deviceSecret: '' })
+  const enter = useMutation({
+    mutationFn: async (): Promise<void> => {
+      const { trustAnchor, lastKdf } = device ?? {}
+      const email = device?.email ?? form.email.trim()
+      const deviceSecret = device?.deviceSecret ?? form.deviceSecret.trim()
+      const { person } = await askKeys({
+        kind: 'log-in',
+        options: {
+          baseUrl: location.origin,
+          deviceInstallationId: installationId(),
+          email,
+          deviceSecret,
+          passphrase: form.passphrase,
+          trustAnchor,
+          lastKdf,
+        },
+      })
+      const opened = person as OpenedPerson
+      await rememberDevice({ email, deviceSecret, trustAnchor: opened.trustAnchor, lastKdf: opened.kdf })
+      openSession(opened)
+    },
+  })
+  if (isRecovering) return <RecoverForm onBack={() => setRecovering(false)} />
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    enter.mutate()
+  }
+  const field = (name: keyof typeof form) => ({
+    value: form[name],
+    onChange: (event: { target: { value: string } }) => setForm({ ...form, [name]: event.target.value }),
+    required: true,
+  })
+  return (
+    <SignInCard title="Sign in">
+      {session.because && <p role="status">{BECAUSE[session.because]}</p>}
+      <form onSubmit={submit} className="grid gap-4">
+        {device ? (
+          <p className="flex items-center justify-between gap-3">
+            <span>
+              As <strong>{device.email}</strong>
+            </span>
+            <Button kind="quiet" onClick={forget}>
+              Somebody else
+            </Button>
+          </p>
+        ) : (
+          <>
+            <TextField label="Email" type="email" {...field('email')} autoComplete="username" />
+            <TextField
+              label="Device secret"
+              hint="SRD1-…, in your recovery kit; asked for once on each device."
+              {...field('deviceSecret')}
+            />
+          </>
+        )}
+        <TextField
+          label="Passphrase"
+          type="password"
+          {...field('passphrase')}
+          autoComplete="current-password"
+          autoFocus={Boolean(device)}
+        />
+        {enter.error && <ProblemNote error={enter.error} />}
+        <Button kind="primary" type="submit" busy={enter.isPending}>
+          Sign in
+        </Button>
+      </form>
+      <Button kind="quiet" onClick={() => setRecovering(true)}>
+        I lost my passphrase or my device secret
+      </Button>
+    </SignInCard>
+  )
+}

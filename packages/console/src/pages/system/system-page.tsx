@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function SystemPage() {
+  return (
+    <Page title="System">
+      <span />
+    </Page>
+  )
+}

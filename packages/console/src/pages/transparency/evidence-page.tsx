@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function EvidencePage() {
+  return (
+    <Page title="Transparency">
+      <span />
+    </Page>
+  )
+}

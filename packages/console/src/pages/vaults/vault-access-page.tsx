@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function VaultAccessPage() {
+  return (
+    <Page title="Access">
+      <span />
+    </Page>
+  )
+}

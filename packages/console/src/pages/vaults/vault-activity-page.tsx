@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function VaultActivityPage() {
+  return (
+    <Page title="Activity">
+      <span />
+    </Page>
+  )
+}

@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function VaultKeysPage() {
+  return (
+    <Page title="Keys">
+      <span />
+    </Page>
+  )
+}

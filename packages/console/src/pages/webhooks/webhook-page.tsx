@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function WebhookPage() {
+  return (
+    <Page title="Webhook">
+      <span />
+    </Page>
+  )
+}

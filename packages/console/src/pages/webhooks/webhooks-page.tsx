@@ -1,0 +1,9 @@
+import { Page } from '../../ui/page.tsx'
+
+export function WebhooksPage() {
+  return (
+    <Page title="Webhooks">
+      <span />
+    </Page>
+  )
+}

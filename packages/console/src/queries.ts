@@ -1,0 +1,49 @@
+import { ApiError, AuthenticationError, PermissionDeniedError, VerificationError } from '@strongroom/sdk'
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
+import { raiseAlarm } from './session/alarm.ts'
+import { lock, onLock } from './session/session.ts'
+
+// Answers that pages share. Old data stays while new is asked for; a refused verification is an alarm wherever it happens.
+
+function onError(error: unknown): void {
+  if (error instanceof VerificationError) raiseAlarm(error)
+  if (error instanceof AuthenticationError) lock('ended')
+}
+
+export const queries = new QueryClient({
+  queryCache: new QueryCache({ onError }),
+  mutationCache: new MutationCache({ onError }),
+  defaultOptions: {
+    queries: {
+      // The client has tried again already where that made sense.
+      retry: false,
+      staleTime: 5000,
+      refetchOnWindowFocus: true,
+    },
+    mutations: { retry: false },
+  },
+})
+
+onLock(() => queries.clear())
+
+/** A refusal in the four parts every surface shows: what, why, what next, where to read on. */
+export interface Problem {
+  readonly code: string
+  readonly message: string
+  readonly fix: string | undefined
+  readonly requestId: string | undefined
+}
+
+export function problemOf(error: unknown): Problem {
+  const members = error as { code?: unknown; hint?: unknown; requestId?: unknown } | null
+  const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+  return {
+    code: text(members?.code) ?? 'unexpected',
+    message: error instanceof Error ? error.message : 'something in this page failed',
+    fix: text(members?.hint),
+    requestId: text(members?.requestId),
+  }
+}
+
+export const isNoAccess = (error: unknown): boolean =>
+  error instanceof PermissionDeniedError || (error instanceof ApiError && error.status === 403)

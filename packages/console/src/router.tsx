@@ -1,0 +1,283 @@
+import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
+import { Shell } from './shell/shell.tsx'
+import { NotFound } from './ui/states.tsx'
+
+// Every page and its address. What a page shows beyond that (a filter, an open drawer) is in its search, so that it can be shared.
+
+const root = createRootRoute({ component: Shell, notFoundComponent: NotFound })
+
+/** A search that keeps texts only: whatever else an address says is left out. */
+const texts =
+  <K extends string>(...names: readonly K[]) =>
+  (search: Record<string, unknown>): { [N in K]?: string } =>
+    Object.fromEntries(names.flatMap((name) => (typeof search[name] === 'string' ? [[name, search[name]]] : []))) as {
+      [N in K]?: string
+    }
+
+const overview = createRoute({
+  getParentRoute: () => root,
+  path: '/',
+  component: lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
+})
+const vaults = createRoute({
+  getParentRoute: () => root,
+  path: '/vaults',
+  validateSearch: texts('filter'),
+  component: lazyRouteComponent(() => import('./pages/vaults/vaults-page.tsx'), 'VaultsPage'),
+})
+const vault = createRoute({
+  getParentRoute: () => root,
+  path: '/vaults/$vaultId',
+  validateSearch: texts('filter', 'item'),
+  component: lazyRouteComponent(() => import('./pages/vaults/vault-items-page.tsx'), 'VaultItemsPage'),
+})
+const vaultEnvironment = createRoute({
+  getParentRoute: () => root,
+  path: '/vaults/$vaultId/environment',
+  component: lazyRouteComponent(() => import('./pages/vaults/vault-environment-page.tsx'), 'VaultEnvironmentPage'),
+})
+const vaultFiles = createRoute({
+  getParentRoute: () => root,
+  path: '/vaults/$vaultId/files',
+  component: lazyRouteComponent(() => import('./pages/vaults/vault-files-page.tsx'), 'VaultFilesPage'),
+})
+const vaultKeys = createRoute({
+  getParentRoute: () => root,
+  path: '/vaults/$vaultId/keys',
+  component: lazyRouteComponent(() => import('./pages/vaults/vault-keys-page.tsx'), 'VaultKeysPage'),
+})
+const vaultAccess = createRoute({
+  getParentRoute: () => root,
+  path: '/vaults/$vaultId/access',
+  component: lazyRouteComponent(() => import('./pages/vaults/vault-access-page.tsx'), 'VaultAccessPage'),
+})
+const vaultActivity = createRoute({
+  getParentRoute: () => root,
+  path: '/vaults/$vaultId/activity',
+  component: lazyRouteComponent(() => import('./pages/vaults/vault-activity-page.tsx'), 'VaultActivityPage'),
+})
+const projects = createRoute({
+  getParentRoute: () => root,
+  path: '/projects',
+  validateSearch: texts('filter'),
+  component: lazyRouteComponent(() => import('./pages/projects/projects-page.tsx'), 'ProjectsPage'),
+})
+const project = createRoute({
+  getParentRoute: () => root,
+  path: '/projects/$projectId',
+  component: lazyRouteComponent(() => import('./pages/projects/project-page.tsx'), 'ProjectPage'),
+})
+const agents = createRoute({
+  getParentRoute: () => root,
+  path: '/agents',
+  validateSearch: texts('filter'),
+  component: lazyRouteComponent(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
+})
+const newAgent = createRoute({
+  getParentRoute: () => root,
+  path: '/agents/new',
+  validateSearch: texts('step', 'name', 'description', 'kind', 'vaults', 'permissions', 'budget', 'keys'),
+  component: lazyRouteComponent(() => import('./pages/agents/new-agent-page.tsx'), 'NewAgentPage'),
+})
+const agent = createRoute({
+  getParentRoute: () => root,
+  path: '/agents/$agentId',
+  component: lazyRouteComponent(() => import('./pages/agents/agent-page.tsx'), 'AgentPage'),
+})
+const agentAccess = createRoute({
+  getParentRoute: () => root,
+  path: '/agents/$agentId/access',
+  component: lazyRouteComponent(() => import('./pages/agents/agent-access-page.tsx'), 'AgentAccessPage'),
+})
+const agentKeys = createRoute({
+  getParentRoute: () => root,
+  path: '/agents/$agentId/keys',
+  component: lazyRouteComponent(() => import('./pages/agents/agent-keys-page.tsx'), 'AgentKeysPage'),
+})
+const agentBudget = createRoute({
+  getParentRoute: () => root,
+  path: '/agents/$agentId/budget',
+  component: lazyRouteComponent(() => import('./pages/agents/agent-budget-page.tsx'), 'AgentBudgetPage'),
+})
+const agentActivity = createRoute({
+  getParentRoute: () => root,
+  path: '/agents/$agentId/activity',
+  component: lazyRouteComponent(() => import('./pages/agents/agent-activity-page.tsx'), 'AgentActivityPage'),
+})
+const agentConnect = createRoute({
+  getParentRoute: () => root,
+  path: '/agents/$agentId/connect',
+  component: lazyRouteComponent(() => import('./pages/agents/agent-connect-page.tsx'), 'AgentConnectPage'),
+})
+const people = createRoute({
+  getParentRoute: () => root,
+  path: '/people',
+  validateSearch: texts('filter'),
+  component: lazyRouteComponent(() => import('./pages/people/people-page.tsx'), 'PeoplePage'),
+})
+const groups = createRoute({
+  getParentRoute: () => root,
+  path: '/people/groups',
+  component: lazyRouteComponent(() => import('./pages/people/groups-page.tsx'), 'GroupsPage'),
+})
+const invites = createRoute({
+  getParentRoute: () => root,
+  path: '/people/invites',
+  component: lazyRouteComponent(() => import('./pages/people/invites-page.tsx'), 'InvitesPage'),
+})
+const licenses = createRoute({
+  getParentRoute: () => root,
+  path: '/licenses',
+  validateSearch: texts('filter'),
+  component: lazyRouteComponent(() => import('./pages/licenses/licenses-page.tsx'), 'LicensesPage'),
+})
+const buyLicense = createRoute({
+  getParentRoute: () => root,
+  path: '/licenses/buy',
+  validateSearch: texts('search', 'slug'),
+  component: lazyRouteComponent(() => import('./pages/licenses/buy-license-page.tsx'), 'BuyLicensePage'),
+})
+const purchase = createRoute({
+  getParentRoute: () => root,
+  path: '/licenses/purchases/$purchaseId',
+  component: lazyRouteComponent(() => import('./pages/licenses/purchase-page.tsx'), 'PurchasePage'),
+})
+const billing = createRoute({
+  getParentRoute: () => root,
+  path: '/billing',
+  component: lazyRouteComponent(() => import('./pages/billing/billing-page.tsx'), 'BillingPage'),
+})
+const budgets = createRoute({
+  getParentRoute: () => root,
+  path: '/billing/budgets',
+  component: lazyRouteComponent(() => import('./pages/billing/budgets-page.tsx'), 'BudgetsPage'),
+})
+const transactions = createRoute({
+  getParentRoute: () => root,
+  path: '/billing/transactions',
+  component: lazyRouteComponent(() => import('./pages/billing/transactions-page.tsx'), 'TransactionsPage'),
+})
+const funding = createRoute({
+  getParentRoute: () => root,
+  path: '/billing/funding',
+  validateSearch: texts('intent'),
+  component: lazyRouteComponent(() => import('./pages/billing/funding-page.tsx'), 'FundingPage'),
+})
+const charges = createRoute({
+  getParentRoute: () => root,
+  path: '/billing/charges',
+  validateSearch: texts('month'),
+  component: lazyRouteComponent(() => import('./pages/billing/charges-page.tsx'), 'ChargesPage'),
+})
+const activity = createRoute({
+  getParentRoute: () => root,
+  path: '/activity',
+  validateSearch: texts('lens', 'filter', 'from', 'to', 'row'),
+  component: lazyRouteComponent(() => import('./pages/activity/activity-page.tsx'), 'ActivityPage'),
+})
+const transparency = createRoute({
+  getParentRoute: () => root,
+  path: '/transparency',
+  validateSearch: texts('entry'),
+  component: lazyRouteComponent(() => import('./pages/transparency/transparency-page.tsx'), 'TransparencyPage'),
+})
+const signers = createRoute({
+  getParentRoute: () => root,
+  path: '/transparency/signers',
+  component: lazyRouteComponent(() => import('./pages/transparency/signers-page.tsx'), 'SignersPage'),
+})
+const evidence = createRoute({
+  getParentRoute: () => root,
+  path: '/transparency/evidence',
+  component: lazyRouteComponent(() => import('./pages/transparency/evidence-page.tsx'), 'EvidencePage'),
+})
+const webhooks = createRoute({
+  getParentRoute: () => root,
+  path: '/webhooks',
+  component: lazyRouteComponent(() => import('./pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+})
+const webhook = createRoute({
+  getParentRoute: () => root,
+  path: '/webhooks/$webhookId',
+  validateSearch: texts('delivery'),
+  component: lazyRouteComponent(() => import('./pages/webhooks/webhook-page.tsx'), 'WebhookPage'),
+})
+const domains = createRoute({
+  getParentRoute: () => root,
+  path: '/domains',
+  validateSearch: texts('domain'),
+  component: lazyRouteComponent(() => import('./pages/domains/domains-page.tsx'), 'DomainsPage'),
+})
+const settings = createRoute({
+  getParentRoute: () => root,
+  path: '/settings',
+  component: lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
+})
+const sessions = createRoute({
+  getParentRoute: () => root,
+  path: '/settings/sessions',
+  component: lazyRouteComponent(() => import('./pages/settings/sessions-page.tsx'), 'SessionsPage'),
+})
+const security = createRoute({
+  getParentRoute: () => root,
+  path: '/settings/security',
+  component: lazyRouteComponent(() => import('./pages/settings/security-page.tsx'), 'SecurityPage'),
+})
+const system = createRoute({
+  getParentRoute: () => root,
+  path: '/system',
+  component: lazyRouteComponent(() => import('./pages/system/system-page.tsx'), 'SystemPage'),
+})
+
+export const router = createRouter({
+  routeTree: root.addChildren([
+    overview,
+    vaults,
+    vault,
+    vaultEnvironment,
+    vaultFiles,
+    vaultKeys,
+    vaultAccess,
+    vaultActivity,
+    projects,
+    project,
+    agents,
+    newAgent,
+    agent,
+    agentAccess,
+    agentKeys,
+    agentBudget,
+    agentActivity,
+    agentConnect,
+    people,
+    groups,
+    invites,
+    licenses,
+    buyLicense,
+    purchase,
+    billing,
+    budgets,
+    transactions,
+    funding,
+    charges,
+    activity,
+    transparency,
+    signers,
+    evidence,
+    webhooks,
+    webhook,
+    domains,
+    settings,
+    sessions,
+    security,
+    system,
+  ]),
+  defaultPreload: 'intent',
+  scrollRestoration: false,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}

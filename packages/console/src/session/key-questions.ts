@@ -1,0 +1,74 @@
+import type { AcceptOptions, Codes, LoginOptions, RecoverOptions, SetUpOptions } from '@strongroom/sdk'
+import workerUrl from './keys.worker.ts?worker&url'
+
+/** Somebody whose keys are open, as plain data: the worker that opened them is gone. */
+export interface OpenedPerson {
+  readonly accessToken: string
+  readonly expiresAt: string
+  readonly orgId: string
+  readonly userId: string
+  readonly email: string
+  /** PEM. Lives in the memory of the page until it is locked. */
+  readonly privateKey: string
+  readonly trustAnchor: string
+  readonly kdf: string
+}
+
+export type KeyQuestion =
+  | { readonly kind: 'set-up'; readonly options: SetUpOptions }
+  | { readonly kind: 'log-in'; readonly options: LoginOptions }
+  | { readonly kind: 'recover'; readonly options: RecoverOptions }
+  | { readonly kind: 'join'; readonly options: AcceptOptions }
+  | { readonly kind: 'make-keys' }
+
+export interface KeyAnswer {
+  readonly person?: OpenedPerson
+  readonly codes?: Codes
+  readonly pem?: string
+  /** Accepted an invite; an administrator still has to confirm the key. */
+  readonly joined?: { readonly email: string; readonly trustAnchor: string; readonly kid: string }
+}
+
+export interface Refusal {
+  readonly code: string
+  readonly message: string
+  readonly hint?: string
+}
+
+/** What the worker refused, with the code the server or the protocol gave. */
+export class KeyError extends Error {
+  readonly code: string
+  readonly hint: string | undefined
+  constructor({ code, message, hint }: Refusal) {
+    super(message)
+    this.code = code
+    this.hint = hint
+  }
+}
+
+interface Policy {
+  createScriptURL(url: string): string
+}
+interface TrustedTypes {
+  createPolicy(name: string, rules: Policy): Policy
+}
+const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes }
+// The only script that this page starts by its address is its own worker.
+const policy = trustedTypes?.createPolicy('strongroom-worker', {
+  createScriptURL: (url) => {
+    if (new URL(url, location.href).origin !== location.origin) throw new TypeError('not a script of this console')
+    return url
+  },
+})
+
+/** Asks a worker of its own, which is ended with the answer and its memory with it. */
+export function askKeys(question: KeyQuestion): Promise<KeyAnswer> {
+  const worker = new Worker(policy?.createScriptURL(workerUrl) ?? workerUrl, { type: 'module' })
+  return new Promise<KeyAnswer>((resolve, reject) => {
+    worker.onmessage = ({ data }: MessageEvent<{ given?: KeyAnswer; refused?: Refusal }>) =>
+      data.given ? resolve(data.given) : reject(new KeyError(data.refused as Refusal))
+    worker.onerror = () =>
+      reject(new KeyError({ code: 'worker_ended', message: 'the part of this page that makes keys was ended' }))
+    worker.postMessage(question)
+  }).finally(() => worker.terminate())
+}

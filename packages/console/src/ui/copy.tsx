@@ -1,0 +1,68 @@
+import { Check, Copy } from 'lucide-react'
+import { useEffect, useState } from 'react'
+import { IconButton } from './button.tsx'
+import { classes } from './classes.ts'
+
+/** Copies a text, and says for a moment that it did. */
+export function useCopy(): readonly [copied: boolean, copy: (text: string) => void] {
+  const [at, setAt] = useState(0)
+  useEffect(() => {
+    if (at === 0) return
+    const timer = setTimeout(() => setAt(0), 1500)
+    return () => clearTimeout(timer)
+  }, [at])
+  const copy = (text: string): void => {
+    void navigator.clipboard.writeText(text).then(
+      () => setAt(Date.now()),
+      () => setAt(0),
+    )
+  }
+  return [at !== 0, copy]
+}
+
+export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
+  const [copied, copy] = useCopy()
+  return (
+    <IconButton label={copied ? 'Copied' : label} onClick={() => copy(text)} className="size-6">
+      {copied ? <Check size={14} strokeWidth={1.5} /> : <Copy size={14} strokeWidth={1.5} />}
+    </IconButton>
+  )
+}
+
+/** One line of a terminal, to be taken along. */
+export function CopyLine({ label, text }: { readonly label: string; readonly text: string }) {
+  return (
+    <div className="grid gap-1">
+      <span className="text-label text-ink-3">{label}</span>
+      <div className="flex items-start gap-1 rounded-control border border-rule bg-raised py-1 pr-1 pl-2.5">
+        <code className="min-w-0 flex-1 break-words">{text}</code>
+        <CopyButton text={text} label={label} />
+      </div>
+    </div>
+  )
+}
+
+/** An id or hash: its middle is left out, all of it is copied. */
+export function MonoId({
+  id,
+  keep = 6,
+  className,
+}: {
+  readonly id: string
+  readonly keep?: number
+  readonly className?: string
+}) {
+  const [copied, copy] = useCopy()
+  const short = id.length <= 2 * keep + 1 ? id : `${id.slice(0, keep)}…${id.slice(-keep)}`
+  return (
+    <button
+      type="button"
+      title={id}
+      aria-label={copied ? 'Copied' : `Copy ${id}`}
+      onClick={() => copy(id)}
+      className={classes('min-h-6 cursor-copy rounded-control font-mono text-code hover:bg-raised', className)}
+    >
+      {copied ? 'copied' : short}
+    </button>
+  )
+}

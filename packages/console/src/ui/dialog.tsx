@@ -1,0 +1,109 @@
+import * as Radix from '@radix-ui/react-dialog'
+import { X } from 'lucide-react'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { Button, IconButton } from './button.tsx'
+import { classes } from './classes.ts'
+import { CopyLine } from './copy.tsx'
+import { TextField } from './field.tsx'
+import { ProblemNote } from './states.tsx'
+
+interface Members {
+  readonly title: string
+  readonly open: boolean
+  onClose(): void
+  readonly children: ReactNode
+}
+
+const OVERLAY = 'fixed inset-0 z-40 bg-[rgb(0_0_0/0.35)]'
+
+function Frame({ title, open, onClose, children, place }: Members & { readonly place: string }) {
+  return (
+    <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Radix.Portal>
+        <Radix.Overlay className={OVERLAY} />
+        <Radix.Content
+          aria-describedby={undefined}
+          className={classes('fixed z-50 overflow-auto border border-rule bg-surface shadow-overlay', place)}
+        >
+          <header className="sticky top-0 z-10 flex items-center justify-between gap-4 border-b border-rule bg-surface px-5 py-3">
+            <Radix.Title className="text-dialog">{title}</Radix.Title>
+            <IconButton label="Close" onClick={onClose}>
+              <X size={16} strokeWidth={1.5} />
+            </IconButton>
+          </header>
+          {children}
+        </Radix.Content>
+      </Radix.Portal>
+    </Radix.Root>
+  )
+}
+
+/** In the middle of the page: one question. */
+export function Dialog(members: Members) {
+  return (
+    <Frame
+      {...members}
+      place="top-[12vh] left-1/2 max-h-[80vh] w-[min(560px,calc(100vw-24px))] -translate-x-1/2 rounded-overlay"
+    />
+  )
+}
+
+/** At the side: one thing of the list behind it. */
+export function Drawer(members: Members) {
+  return <Frame {...members} place="inset-y-0 right-0 w-[min(640px,100vw)] border-y-0 border-r-0" />
+}
+
+interface FormMembers extends Members {
+  readonly action: string
+  readonly kind?: 'primary' | 'danger'
+  readonly busy: boolean
+  readonly problem?: unknown
+  readonly disabled?: boolean
+  /** The same on the command line. */
+  readonly cli?: string | undefined
+  onSubmit(): void
+}
+
+/** A change, with what it is on the command line and what was refused. */
+export function FormDialog({
+  action,
+  kind = 'primary',
+  busy,
+  problem,
+  disabled,
+  cli,
+  onSubmit,
+  children,
+  ...members
+}: FormMembers) {
+  const submit = (event: FormEvent): void => {
+    event.preventDefault()
+    onSubmit()
+  }
+  return (
+    <Dialog {...members}>
+      <form onSubmit={submit} className="grid gap-4 p-5">
+        {children}
+        {problem !== undefined && problem !== null && <ProblemNote error={problem} />}
+        {cli !== undefined && <CopyLine label="Copy as CLI" text={cli} />}
+        <div className="flex justify-end gap-2">
+          <Button onClick={members.onClose}>Cancel</Button>
+          <Button type="submit" kind={kind} busy={busy} disabled={disabled ?? false}>
+            {action}
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+/** For what cannot be undone: the name is typed. */
+export function ConfirmByName({ name, children, ...members }: FormMembers & { readonly name: string }) {
+  const [typed, setTyped] = useState('')
+  return (
+    <FormDialog {...members} kind="danger" disabled={typed !== name}>
+      {children}
+      <TextField label={`Type ${name} to go on`} value={typed} onChange={(event) => setTyped(event.target.value)} />
+    </FormDialog>
+  )
+}

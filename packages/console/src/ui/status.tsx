@@ -1,0 +1,20 @@
+import { classes } from './classes.ts'
+
+export type Tone = 'good' | 'quiet' | 'warn' | 'bad' | 'money'
+const TONES: Record<Tone, string> = {
+  good: 'text-seal',
+  quiet: 'text-ink-3',
+  warn: 'text-warn',
+  bad: 'text-danger',
+  money: 'text-money',
+}
+
+/** A state as a word with a dot; the colour only repeats what the word says. */
+export function Status({ tone, children }: { readonly tone: Tone; readonly children: string }) {
+  return (
+    <span className={classes('inline-flex items-center gap-1.5 whitespace-nowrap', TONES[tone])}>
+      <span aria-hidden="true" className="size-2 rounded-round bg-current" />
+      {children}
+    </span>
+  )
+}
