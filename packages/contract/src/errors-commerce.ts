@@ -52,6 +52,12 @@ export const COMMERCE_ERRORS = {
     'There is no such licence, or it is not visible to you.',
     'List licences with GET /licenses.',
   ),
+  catalogue_offer_in_file: entry(
+    409,
+    'This licence is written down in the catalogue file of the operator.',
+    'Change it there, and start the server anew.',
+  ),
+  catalogue_offer_invalid: entry(422, 'This licence cannot be sold like this.', 'Details name what is wrong with it.'),
   license_handoff_pending: entry(
     409,
     'The credential of this licence has not been put into a vault yet.',
@@ -87,7 +93,7 @@ export const COMMERCE_ERRORS = {
   provisioner_not_named: entry(
     409,
     'The policy of the organisation does not name the provisioning key of this server.',
-    'A directory administrator adds the principal in details to `provisioners` of the policy.',
+    'A directory administrator names it: strongroom license enable.',
   ),
   vault_destination_invalid: entry(
     422,

@@ -4,6 +4,7 @@ import { aliases } from './aliases.ts'
 import { attachments } from './attachments.ts'
 import { billing } from './billing.ts'
 import { budgets } from './budgets.ts'
+import { catalogue } from './catalogue.ts'
 import { directory } from './directory.ts'
 import { domains } from './domains.ts'
 import { events } from './events.ts'
@@ -61,12 +62,14 @@ export const api = {
   budgets,
   funding,
   domains,
+  catalogue,
   licenses,
   webhooks,
 }
 
 export { type Attachment, MAX_PARTS, PART_BYTES } from './attachments.ts'
 export type { Budget, BudgetRule } from './budgets.ts'
+export type { CatalogueOffer } from './catalogue.ts'
 export type { DnsRecord, Domain } from './domains.ts'
 export { ERRORS, type ErrorCode, type ErrorEntry } from './errors.ts'
 export { EVENT_TYPES, type EventType } from './event-types.ts'
@@ -107,6 +110,7 @@ export {
   attachments,
   billing,
   budgets,
+  catalogue,
   directory,
   domains,
   events,

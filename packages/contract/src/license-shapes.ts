@@ -136,7 +136,7 @@ export const License = closed({
   quantity: Quantity,
   price: Money,
   term: TERMS,
-  status: OneOf(['active', 'terminating', 'terminated']),
+  status: OneOf(['active', 'terminating', 'terminated', 'expired']),
   buyer: Type.String(),
   domainTenantId: Id,
   vaultId: Nullable(VaultId),

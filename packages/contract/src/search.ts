@@ -22,7 +22,7 @@ export const search = {
     method: 'POST',
     path: '/search',
     summary:
-      'Vaults, items, websites and field labels by name, also misspelt, best first, among what the caller can see. Values are never searched: the server cannot read them',
+      'Vaults, items, websites and field labels by name, also misspelt, best first, among what the caller can see, and licences that the caller could buy. Values are never searched: the server cannot read them',
     access: { kind: 'permission', permission: 'machine.search.read' },
     body: closed({
       query: Name,

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../test/process.ts'
+import { benchCommerce } from './commerce.ts'
 import { benchList, benchSearch } from './lists.ts'
 import { type LoadProcess, type Measured, startLoad, startMeasured } from './processes.ts'
 import {
@@ -23,7 +24,8 @@ import { makeWorld, type World } from './world.ts'
 
 // What a request costs beside a bare Fastify route with one SELECT, in one run and in turns: these machines are noisy, ratios
 // are not. The server is the one an operator starts: main.ts with its own PostgreSQL, log, telemetry, audit and limits. Of CPU
-// times the best round counts, since other work on the machine only adds; the medians stand beside it.
+// times the best round counts, since other work on the machine only adds; the medians stand beside it. `npm run bench -- server commerce`
+// does one part of it: requests, vaults or commerce.
 
 const CONNECTIONS = 64
 const POOL = 10
@@ -81,7 +83,9 @@ type Stops = (() => unknown)[]
 
 async function startServer(data: string, stops: Stops): Promise<Measured> {
   const args = ['--data', data, '--port', String(await freePort())]
-  const server = await startMeasured({ program: '../src/main.ts', args, logFile: join(data, 'log') })
+  // The receivers of webhooks are on this machine.
+  const env = { STRONGROOM_EGRESS_ALLOW: '127.0.0.0/8' }
+  const server = await startMeasured({ program: '../src/main.ts', args, env, logFile: join(data, 'log') })
   stops.push(server.stop)
   return server
 }
@@ -139,6 +143,9 @@ async function benchVaults({ server, bare, load }: Started, data: string, largeD
 
 const seconds = (start: number): string => ((performance.now() - start) / 1000).toFixed(0)
 
+const [, , ...asked] = process.argv
+const isAsked = (part: string): boolean => asked.length === 0 || asked.includes(part)
+
 async function benchServer(data: string, largeData: string): Promise<void> {
   const stops: Stops = []
   const [processor] = cpus()
@@ -146,12 +153,15 @@ async function benchServer(data: string, largeData: string): Promise<void> {
   try {
     const started = await startAll(data, stops)
     const { server, bareServer, idleBytes } = started
-    await benchRequests(started, data)
-    const [own, bare] = [await server.usage(), await bareServer.usage()]
-    say([
-      `RSS of the API process: ${describeBytes(idleBytes, GOAL_IDLE_BYTES)} idle; ${megabytes(own.rssBytes)} after the load (bare: ${megabytes(bare.rssBytes)})`,
-    ])
-    await benchVaults(started, data, largeData, stops)
+    if (isAsked('requests')) {
+      await benchRequests(started, data)
+      const [own, bare] = [await server.usage(), await bareServer.usage()]
+      say([
+        `RSS of the API process: ${describeBytes(idleBytes, GOAL_IDLE_BYTES)} idle; ${megabytes(own.rssBytes)} after the load (bare: ${megabytes(bare.rssBytes)})`,
+      ])
+    }
+    if (isAsked('vaults')) await benchVaults(started, data, largeData, stops)
+    if (isAsked('commerce')) await benchCommerce({ ...started, data }, say)
   } finally {
     for (const stop of stops.reverse()) await stop()
   }

@@ -2,6 +2,7 @@ import { startSealer } from './audit/seal.ts'
 import type { Deps } from './context.ts'
 import type { Database } from './db/database.ts'
 import { startAttachmentSweep } from './modules/attachments/sweep.ts'
+import { startChargeWork } from './modules/charges/work.ts'
 import { startFundingScanner } from './modules/funding/scanner.ts'
 import { startLicenseWork } from './modules/licenses/work.ts'
 import { startSharedItemSweep } from './modules/shared-items/sweep.ts'
@@ -18,6 +19,7 @@ export function startBackground(deps: Deps, worker: Database): () => Promise<voi
     startSharedItemSweep(deps, worker),
     startAttachmentSweep(deps, worker),
     startLicenseWork(deps, worker),
+    startChargeWork(deps, worker),
     startWebhooks(deps, worker),
     startFundingScanner(deps, worker),
     startSpanExport(deps),

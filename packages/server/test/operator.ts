@@ -1,5 +1,9 @@
+import { randomUUID } from 'node:crypto'
+import type { EventType } from '@strongroom/contract'
 import { inOrg } from '../src/context.ts'
 import { applyTransfers } from '../src/ledger/ledger.ts'
+import { deliverAll } from '../src/modules/webhooks/background.ts'
+import { emit } from '../src/outbox/outbox.ts'
 import type { Harness } from './harness.ts'
 
 // What an operator does beside a running server, for the tests of its clients.
@@ -17,3 +21,11 @@ export const fundCredit = (h: Pick<Harness, 'deps'>, orgId: string, amount: bigi
     const transfer = { ...about, phase: 'single', dr: 'clearing:test', cr: 'credit', amount } as const
     return applyTransfers(db, orgId, [transfer], h.deps.now())
   })
+
+/** Something happens in the organisation; the id of the event. */
+export const happen = (h: Pick<Harness, 'deps'>, orgId: string, type: EventType): Promise<string> =>
+  inOrg(h.deps, orgId, (db) => emit(h.deps, db, orgId, { type, object: { type: 'budget', id: randomUUID() } }))
+
+/** Fans out and sends until nothing is due. */
+export const tellAll = ({ deps, worker }: Pick<Harness, 'deps' | 'worker'>): Promise<unknown> =>
+  deliverAll(deps, worker)

@@ -9,6 +9,7 @@ import { makeEd25519 } from './ed25519.ts'
 import { makeJcsStrict, makeLp } from './encodings.ts'
 import { serialise, type VectorFile } from './file.ts'
 import { withFixedRandomness } from './fixed-randomness.ts'
+import { makeHandoff } from './handoff.ts'
 import { makeInviteVectors } from './invite.ts'
 import { makeKeyRecover, makeKeyRevoke, makeKeyRotate } from './key-ends.ts'
 import { makeKeyId } from './keys.ts'
@@ -43,7 +44,7 @@ const MAKERS: readonly (() => VectorFile | Promise<VectorFile>)[] = [
   ],
   ...[makeInviteVectors, makeAcl, makeProject],
   ...[makeMapVectors, makeLog, makeLeafVectors, makeCheckpointVectors, makeWitnessPolicy, makeAudit],
-  ...[makeHead, makeDetail, makeReadBundle, makeProjectBundle, makeAsset],
+  ...[makeHead, makeDetail, makeReadBundle, makeProjectBundle, makeHandoff, makeAsset],
   ...[makeCodes, makeKdfFloor, makeUserBundle, makeRecoverySeal, makeTrustAnchor, makeTrustStore],
 ]
 

@@ -12,6 +12,7 @@ import dsse from '../../vectors/dsse.json' with { type: 'json' }
 import ed25519 from '../../vectors/ed25519.json' with { type: 'json' }
 import field from '../../vectors/field.json' with { type: 'json' }
 import genesis from '../../vectors/genesis.json' with { type: 'json' }
+import handoff from '../../vectors/handoff.json' with { type: 'json' }
 import head from '../../vectors/head.json' with { type: 'json' }
 import hybridWrap from '../../vectors/hybrid-wrap.json' with { type: 'json' }
 import invite from '../../vectors/invite.json' with { type: 'json' }
@@ -40,6 +41,7 @@ import userBundle from '../../vectors/user-bundle.json' with { type: 'json' }
 import witnessPolicy from '../../vectors/witness-policy.json' with { type: 'json' }
 import wrap from '../../vectors/wrap.json' with { type: 'json' }
 import { assetOperations } from './vectors-asset.ts'
+import { handoffOperations } from './vectors-handoff.ts'
 import { dsseOperations, ed25519Operations, keyIdOperations, wrapOperations } from './vectors-identity.ts'
 import { ledgerOperations } from './vectors-ledger.ts'
 import {
@@ -124,6 +126,7 @@ const FILES: readonly (readonly [file: unknown, operations: Operations])[] = [
   [detail, detailOperations],
   [readBundle, readOperations],
   [projectBundle, projectOperations],
+  [handoff, handoffOperations],
   [asset, assetOperations],
   [codes, codeOperations],
   [kdfFloor, kdfOperations],
@@ -169,8 +172,8 @@ describe('the published vectors', () => {
     }
   })
 
-  it('are 39 files with more than 2000 cases, every one of which ran above', () => {
-    expect(new Set(files.map(({ vectors }) => vectors)).size).toBe(39)
+  it('are 40 files with more than 2000 cases, every one of which ran above', () => {
+    expect(new Set(files.map(({ vectors }) => vectors)).size).toBe(40)
     expect(files.reduce((sum, { cases }) => sum + cases.length, 0)).toBeGreaterThan(2000)
   })
 })

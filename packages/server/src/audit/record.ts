@@ -77,13 +77,20 @@ export const record = (ctx: TxCtx, event: AuditEvent): Promise<void> => insert(c
 
 /** Records what somebody did who is not a principal yet: set-up, login, an invitee. */
 export const recordFor = (
-  deps: Deps & { request: RequestFacts },
+  deps: Maker & { request: RequestFacts },
   db: Db,
   orgId: string,
   actor: { type: string; id: string },
   event: AuditEvent,
 ): Promise<void> =>
   insert(deps, db, { orgId, actor, request: deps.request, outcome: 'success', errorCode: null }, event)
+
+/** Records what happens by itself: a clock or a provider was the cause. `part` is the part of the server that did it. */
+export const recordSystem = (deps: Maker, db: Db, orgId: string, part: string, event: AuditEvent): Promise<void> => {
+  const { action } = event
+  const request = { requestId: deps.newId('req'), ip: '', userAgent: `strongroom ${part}`, routeName: action }
+  return recordFor({ ...deps, request }, db, orgId, { type: 'system', id: `system:${part}` }, event)
+}
 
 /** A refusal is recorded on its own: its transaction is gone. If even that fails, the refusal stands. */
 export const recordRefusal = (

@@ -183,6 +183,13 @@ export interface BudgetWindowTable {
   spent: Generated<string>
 }
 
+export interface CatalogueOfferTable {
+  slug: string
+  offer: Json
+  version: Generated<number>
+  updated_at: Date
+}
+
 export interface ChainAssetTable {
   chain_id: number
   contract: string
@@ -203,6 +210,31 @@ export interface ChainCursorTable {
   head: number
   version: Generated<number>
   read_at: Date
+}
+
+export interface ChargeLineTable {
+  org_id: string
+  line_id: string
+  month: string
+  date: string
+  instance_id: string
+  kind: string
+  quantity: number
+  amount: string
+  corrects_date: string | null
+  source: string
+  transfer_id: string
+  created_at: Date
+}
+
+export interface ChargeMonthTable {
+  org_id: string
+  month: string
+  state: string
+  version: Generated<number>
+  next_at: Date | null
+  created_at: Date
+  closed_at: Date | null
 }
 
 export interface DnsRecordTable {
@@ -346,6 +378,7 @@ export interface LedgerTransferTable {
   posted_after: string
   available_after: string
   created_at: Date
+  credit_no: number | null
 }
 
 export interface LicenseCallTable {
@@ -383,6 +416,22 @@ export interface LicenseInstanceTable {
   item_id: string | null
   created_at: Date
   terminated_at: Date | null
+}
+
+export interface LicensePeriodTable {
+  org_id: string
+  instance_id: string
+  period_no: number
+  starts_at: Date
+  ends_at: Date | null
+  amount: string
+  transfer_id: string
+  owner: string
+  ended_at: Date | null
+  refund: string | null
+  refund_id: string | null
+  charged_days: Generated<number>
+  next_at: Date | null
 }
 
 export interface LicensePurchaseTable {
@@ -423,6 +472,23 @@ export interface LicensePurchaseTable {
   handoff_index: number | null
   handoff_receipt: Json | null
   item_id: string | null
+  next_at: Date | null
+  lease_until: Date | null
+  created_at: Date
+  updated_at: Date
+}
+
+export interface LicenseRenewalTable {
+  org_id: string
+  renewal_id: string
+  instance_id: string
+  period_no: number
+  starts_at: Date
+  amount: string
+  state: string
+  reason: string | null
+  version: Generated<number>
+  attempts: Generated<number>
   next_at: Date | null
   lease_until: Date | null
   created_at: Date
@@ -948,9 +1014,12 @@ export interface Tables {
   budget_rule: BudgetRuleTable
   budget_threshold: BudgetThresholdTable
   budget_window: BudgetWindowTable
+  catalogue_offer: CatalogueOfferTable
   chain_asset: ChainAssetTable
   chain_block: ChainBlockTable
   chain_cursor: ChainCursorTable
+  charge_line: ChargeLineTable
+  charge_month: ChargeMonthTable
   dns_record: DnsRecordTable
   domain: DomainTable
   feedback: FeedbackTable
@@ -964,7 +1033,9 @@ export interface Tables {
   ledger_transfer: LedgerTransferTable
   license_call: LicenseCallTable
   license_instance: LicenseInstanceTable
+  license_period: LicensePeriodTable
   license_purchase: LicensePurchaseTable
+  license_renewal: LicenseRenewalTable
   license_sealed: LicenseSealedTable
   license_termination: LicenseTerminationTable
   license_transition: LicenseTransitionTable

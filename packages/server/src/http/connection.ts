@@ -19,13 +19,17 @@ export interface Connections {
 
 export function makeConnections(app: FastifyInstance): Connections {
   const open = new Set<AbortController>()
+  let isStopping = false
   app.addHook('preClose', async () => {
+    isStopping = true
     for (const controller of open) controller.abort()
   })
   return {
     open: (request, reply, admitAgain) => {
       const controller = new AbortController()
       open.add(controller)
+      // A listener whose stream has ended comes back over the same connection, and would keep the server from stopping.
+      if (isStopping) controller.abort()
       reply.raw.once('close', () => {
         open.delete(controller)
         controller.abort()

@@ -1,21 +1,21 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { HttpProviderSettings } from './catalogue.ts'
-import type { CancelOutcome, CancelRequest, LicenseOrder, LicenseProvider, OrderOutcome } from './provider.ts'
-import type { Seal, SecretField } from './sealer.ts'
+import type { CancelOutcome, CancelRequest, Capabilities, LicenseOrder, OrderOutcome, Seller } from './provider.ts'
+import type { Seal, SecretField } from './seal.ts'
 import { failureOf, isSigned, type Outbound, type Reply, signedHeaders } from './signed-http.ts'
 
 // Any provider that speaks four requests: order, look up, cancel, and a callback that says "look again". Its secrets are in the clear
-// from the socket until they are sealed a moment later, and nowhere else: sealed on receipt.
+// from the socket until they are sealed a moment later, and nowhere else: sealed on receipt, in a process of its own (`apart.ts`).
 
 const TIMEOUT_MS = 20_000
 const MAX_BYTES = 262_144
 const MOST_POLLING_MS = 86_400_000
 
-const Amount = Type.String({ pattern: '^(?:0|[1-9][0-9]{0,17})$' })
-const Moment = Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$' })
-const Ref = Type.String({ minLength: 1, maxLength: 200 })
-const Code = Type.String({ pattern: '^[a-z0-9_]{1,64}$' })
+export const Amount = Type.String({ pattern: '^(?:0|[1-9][0-9]{0,17})$' })
+export const Moment = Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$' })
+export const Ref = Type.String({ minLength: 1, maxLength: 200 })
+export const Code = Type.String({ pattern: '^[a-z0-9_]{1,64}$' })
 
 const OrderAnswer = Type.Union([
   Type.Object({
@@ -65,7 +65,12 @@ interface Asked {
   readonly body?: object
 }
 
-async function ask(deps: HttpProviderDeps, { url, secret }: HttpProviderSettings, asked: Asked): Promise<Reply> {
+/** Signed both ways; whatever is not an answer of theirs says whether they may have got it. */
+export async function ask(
+  deps: Pick<HttpProviderDeps, 'outbound' | 'now'>,
+  { url, secret }: HttpProviderSettings,
+  asked: Asked,
+): Promise<Reply> {
   const body = Buffer.from(asked.body ? JSON.stringify(asked.body) : '')
   const headers = {
     ...signedHeaders(secret, asked.id, deps.now(), body),
@@ -85,7 +90,7 @@ async function ask(deps: HttpProviderDeps, { url, secret }: HttpProviderSettings
   }
 }
 
-function parsed(body: Buffer): unknown {
+export function parsed(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString())
   } catch {
@@ -162,17 +167,17 @@ function readCancel({ externalId }: CancelRequest, reply: Reply): CancelOutcome 
   }
 }
 
-export function httpProvider(deps: HttpProviderDeps, id: string, settings: HttpProviderSettings): LicenseProvider {
+export const HTTP_CAPABILITIES: Capabilities = {
+  idempotentOrder: true,
+  lookupByExternalId: true,
+  credentialReplay: 'replay',
+  cancel: 'windowed',
+  charges: 'computed',
+}
+
+export function httpProvider(deps: HttpProviderDeps, settings: HttpProviderSettings): Seller {
   const orderPath = (externalId: string): string => `/orders/${encodeURIComponent(externalId)}`
   return {
-    id,
-    capabilities: {
-      idempotentOrder: true,
-      lookupByExternalId: true,
-      credentialReplay: 'replay',
-      cancel: 'windowed',
-      charges: 'computed',
-    },
     order: async (order) => {
       const { externalId, sku, quantity, term, orgId: account } = order
       const body = { externalId, account, sku, quantity, term }

@@ -1,57 +1,22 @@
-import { createHash, createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import type { Deps } from '../context.ts'
-import { provideServerSecret } from '../secrets/server-secrets.ts'
-import { BUILT_IN } from './catalogue.ts'
+import { createHash, createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import { monthAfter } from './proration.ts'
-import type { CancelRequest, LicenseOrder, LicenseProvider, OrderOutcome } from './provider.ts'
-import type { Seal, SecretField } from './sealer.ts'
+import type { CancelRequest, Capabilities, LicenseOrder, OrderOutcome, Seller } from './provider.ts'
+import type { Seal, SecretField } from './seal.ts'
 
 // The built-in issuer: licence keys that anybody can verify without asking us, `key/<payload>.<signature>` with Ed25519. What a key says
 // follows from its order, so that an order that is asked for twice gives one licence.
 
-const NAME = 'license-issuer-key/'
-
-type Keeper = Pick<Deps, 'database' | 'rootKey' | 'now'>
-
-interface IssuerKey {
+export interface IssuerKey {
   readonly kid: string
   readonly key: KeyObject
   readonly x: string
 }
 
-function keyOf(pkcs8: Buffer): IssuerKey {
-  const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
+export function issuerKeyOf(pkcs8: Uint8Array): IssuerKey {
+  const key = createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
   const { x = '' } = createPublicKey(key).export({ format: 'jwk' })
   return { key, x, kid: createHash('sha256').update(x).digest('base64url').slice(0, 16) }
 }
-
-const makeKey = (): Buffer => generateKeyPairSync('ed25519').privateKey.export({ format: 'der', type: 'pkcs8' })
-
-async function numbers({ database }: Keeper): Promise<number[]> {
-  const rows = await database.kysely
-    .selectFrom('server_secret')
-    .select('name')
-    .where('name', 'like', `${NAME}%`)
-    .execute()
-  return rows.map(({ name }) => Number(name.slice(NAME.length))).sort((a, b) => a - b)
-}
-
-/** Oldest first; the last one signs, and all are published for as long as their licences run. */
-export async function issuerKeys(keeper: Keeper): Promise<readonly [IssuerKey, ...IssuerKey[]]> {
-  const [first = 1, ...rest] = await numbers(keeper)
-  const open = async (n: number): Promise<IssuerKey> => keyOf(await provideServerSecret(keeper, `${NAME}${n}`, makeKey))
-  return [await open(first), ...(await Promise.all(rest.map(open)))]
-}
-
-/** The next key of the ring; licences that were signed before stay valid. */
-export async function rotateIssuerKey(keeper: Keeper): Promise<string> {
-  const known = await numbers(keeper)
-  const next = (known.at(-1) ?? 0) + 1
-  return keyOf(await provideServerSecret(keeper, `${NAME}${next}`, makeKey)).kid
-}
-
-export const issuerJwks = async (keeper: Keeper) =>
-  (await issuerKeys(keeper)).map(({ kid, x }) => ({ kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'EdDSA', use: 'sig' }))
 
 const ALPHABET = Buffer.from('ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_')
 
@@ -97,21 +62,20 @@ function fieldsOf(order: LicenseOrder, iss: string, key: IssuerKey): SecretField
   }))
 }
 
-export function builtInIssuer(keeper: Keeper, seal: Seal, iss: string): LicenseProvider {
+export const ISSUER_CAPABILITIES: Capabilities = {
+  idempotentOrder: true,
+  lookupByExternalId: false,
+  credentialReplay: 'sealed_at_source',
+  cancel: 'immediate',
+  charges: 'computed',
+}
+
+export function builtInIssuer(key: IssuerKey, seal: Seal, iss: string): Seller {
   const order = async (order: LicenseOrder): Promise<OrderOutcome> => {
-    const ring = await issuerKeys(keeper)
-    const sealed = await seal(order, 'at_source', fieldsOf(order, iss, ring.at(-1) ?? ring[0]))
+    const sealed = await seal(order, 'at_source', fieldsOf(order, iss, key))
     return { kind: 'active', instanceRef: order.instanceId, sealed, amount: order.amount, periodEnd: endOf(order) }
   }
   return {
-    id: BUILT_IN,
-    capabilities: {
-      idempotentOrder: true,
-      lookupByExternalId: false,
-      credentialReplay: 'sealed_at_source',
-      cancel: 'immediate',
-      charges: 'computed',
-    },
     order,
     getOrder: order,
     cancel: async ({ effective, periodEnd, at }: CancelRequest) =>

@@ -25,15 +25,20 @@ export const costOfDay = (price: bigint, day: number, total: number): bigint =>
 /** What is given back when a period ends early. A licence without a period is used when it is delivered. */
 export function refundOf(price: bigint, start: Date, end: Date | null, until: Date): bigint {
   if (end === null || until >= end) return 0n
+  // It has not begun: none of it was used.
+  if (until < start) return price
   return price - costOf(price, daysUsed(start, end, until), daysOf(start, end))
 }
 
 /** The same moment a month later, or the end of a shorter month. */
-export function monthAfter(start: Date): Date {
+export const monthAfter = (start: Date): Date => monthsAfter(start, 1)
+
+/** Counted from where it all began: whoever begins on the 31st comes back to it after February. */
+export function monthsAfter(start: Date, months: number): Date {
   const next = new Date(start)
   const day = start.getUTCDate()
   next.setUTCDate(1)
-  next.setUTCMonth(next.getUTCMonth() + 1)
+  next.setUTCMonth(next.getUTCMonth() + months)
   const last = new Date(Date.UTC(next.getUTCFullYear(), next.getUTCMonth() + 1, 0)).getUTCDate()
   next.setUTCDate(Math.min(day, last))
   return next

@@ -75,20 +75,48 @@ export type CancelOutcome =
   | Unavailable
   | Unknown
 
-export interface LicenseProvider {
-  readonly id: string
-  readonly capabilities: {
-    /** Takes our id, and has one order for it however often it is sent. */
-    readonly idempotentOrder: boolean
-    /** Can be asked what became of our id. */
-    readonly lookupByExternalId: boolean
-    readonly credentialReplay: 'sealed_at_source' | 'replay' | 'once'
-    readonly cancel: 'immediate' | 'period_end' | 'windowed' | 'none'
-    readonly charges: 'computed' | 'pull_daily'
-  }
+export interface Capabilities {
+  /** Takes our id, and has one order for it however often it is sent. */
+  readonly idempotentOrder: boolean
+  /** Can be asked what became of our id. */
+  readonly lookupByExternalId: boolean
+  readonly credentialReplay: 'sealed_at_source' | 'replay' | 'once'
+  readonly cancel: 'immediate' | 'period_end' | 'windowed' | 'none'
+  readonly charges: 'computed' | 'pull_daily'
+}
+
+export interface RenewRequest {
+  readonly orgId: string
+  readonly externalId: string
+  readonly instanceRef: string
+  readonly quantity: number
+  /** Where the period before ends. */
+  readonly from: Date
+  /** What is held for it: a provider that wants more is not paid. */
+  readonly amount: bigint
+  /** Ours: asking twice is asking once. */
+  readonly key: string
+  readonly at: Date
+}
+
+export type RenewOutcome =
+  | { readonly kind: 'renewed'; readonly amount: bigint; readonly periodEnd: Date | null }
+  | { readonly kind: 'rejected'; readonly code: string }
+  | Unavailable
+  | Unknown
+
+/** What can be asked of who sells. */
+export interface Seller {
   order(order: LicenseOrder): Promise<OrderOutcome>
   getOrder(order: LicenseOrder): Promise<OrderOutcome | { readonly kind: 'not_found' }>
   cancel(request: CancelRequest): Promise<CancelOutcome>
+}
+
+export interface LicenseProvider extends Seller {
+  readonly id: string
+  /** Another period with the same credential. Absent where what is sold says itself when it ends: that is bought again. */
+  renew?(request: RenewRequest): Promise<RenewOutcome>
+  readonly capabilities: Capabilities
 }
 
 export type Providers = ReadonlyMap<string, LicenseProvider>

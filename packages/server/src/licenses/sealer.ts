@@ -1,19 +1,8 @@
-import {
-  decodePem,
-  documentHash,
-  encodePem,
-  type HandoffLabel,
-  makeKeys,
-  openKeys,
-  type PrivateKeyMaterial,
-  provisionerOf,
-  type Signer,
-  sealHandoff,
-} from '@strongroom/protocol'
+import { encodePem, makeKeys, type Signer } from '@strongroom/protocol'
 import type { Deps } from '../context.ts'
 import type { Database } from '../db/database.ts'
 import { provideServerSecret } from '../secrets/server-secrets.ts'
-import type { LicenseOrder, SealedCredential } from './provider.ts'
+import { openProvisioner } from './seal.ts'
 
 // The provisioning key of this server: it signs what licences bring, and organisations name it in their policy (docs/reference/protocol.md 6.3).
 
@@ -30,14 +19,14 @@ const isThere = async ({ database }: Keeper): Promise<boolean> =>
     .where('name', '=', PROVISIONING_KEY)
     .executeTakeFirst()) !== undefined
 
-async function open(keeper: Keeper): Promise<Signer> {
+/** The private key itself, for the process that seals. */
+export async function provisioningPem(keeper: Keeper): Promise<string> {
   // Made before it is offered, since making one takes a while; of several processes one is first.
   const made = (await isThere(keeper)) ? '' : encodePem(await makeKeys({ rsaBits: 2048 }))
-  const pem = await provideServerSecret(keeper, PROVISIONING_KEY, () => Buffer.from(made))
-  const material: PrivateKeyMaterial = decodePem(pem.toString())
-  const { key } = await openKeys('agent:provisioner', material)
-  return openKeys(provisionerOf(key.bundle), material)
+  return (await provideServerSecret(keeper, PROVISIONING_KEY, () => Buffer.from(made))).toString()
 }
+
+const open = async (keeper: Keeper): Promise<Signer> => openProvisioner(await provisioningPem(keeper))
 
 /** The same for every process on this database. */
 export function provisioningKey(keeper: Keeper): Promise<Signer> {
@@ -57,38 +46,3 @@ export const destinationOf = ({
   readonly vaultName: string | null
   readonly vaultId: string | null
 }): string => (vaultName === null ? `existing:${vaultId}` : `new:${vaultName}`)
-
-/** Bytes of text; wiped when they are sealed. */
-export interface SecretField extends HandoffLabel {
-  readonly bytes: Uint8Array<ArrayBuffer>
-}
-
-export type Seal = (
-  order: LicenseOrder,
-  sealing: SealedCredential['sealing'],
-  fields: readonly SecretField[],
-) => Promise<SealedCredential>
-
-const sealOnce = async (
-  keeper: Keeper,
-  { orgId, purchaseId, instanceId, destination, recipient }: LicenseOrder,
-  sealing: SealedCredential['sealing'],
-  fields: readonly SecretField[],
-): Promise<SealedCredential> => {
-  const place = { org: orgId, purchaseId, licenseInstanceId: instanceId, destination, sealing }
-  const values = fields.map(({ label, env, bytes }) => ({ label, env, value: { type: 1, value: bytes } as const }))
-  const signer = await provisioningKey(keeper)
-  const envelope = await sealHandoff(place, values, recipient, signer, keeper.now().getTime())
-  return { envelope, docHash: documentHash(envelope), sealing } as unknown as SealedCredential
-}
-
-/** Seals to the buyer and wipes: nothing that comes after this can see what it was. */
-export const makeSealer =
-  (keeper: Keeper): Seal =>
-  async (order, sealing, fields) => {
-    try {
-      return await sealOnce(keeper, order, sealing, fields)
-    } finally {
-      for (const { bytes } of fields) bytes.fill(0)
-    }
-  }

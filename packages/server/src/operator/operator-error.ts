@@ -22,6 +22,7 @@ export type OperatorErrorCode =
   | 'org_ambiguous'
   | 'org_not_found'
   | 'passphrase_short'
+  | 'purchase_not_in_review'
   | 'restore_incomplete'
   | 'root_key_in_environment'
   | 'root_key_wrong'

@@ -5,6 +5,7 @@ import { readRootKeyFile } from '../secrets/root-key.ts'
 import { createGlobalAdminKey, listGlobalAdminKeys, revokeGlobalAdminKeys } from './admin-keys.ts'
 import type { ArchiveLock } from './archive.ts'
 import { backup } from './backup.ts'
+import { giveUp, listReview, nextIssuerKey } from './licenses.ts'
 import { asOperator, type OperatorDeps, type OperatorOptions } from './operator-deps.ts'
 import { findOrg, type KnownOrg, knownOrgs } from './orgs.ts'
 import { restore } from './restore.ts'
@@ -26,6 +27,9 @@ export type Order =
   | { readonly act: 'create-key'; readonly org?: string }
   | { readonly act: 'list-keys'; readonly org?: string }
   | { readonly act: 'revoke-keys'; readonly org?: string; readonly accessKey?: string }
+  | { readonly act: 'list-review'; readonly org?: string }
+  | { readonly act: 'give-up-purchase'; readonly org?: string; readonly purchaseId: string }
+  | { readonly act: 'rotate-issuer-key' }
   | ({ readonly act: 'backup'; readonly file: string } & Lock)
   | ({ readonly act: 'restore'; readonly file: string } & Lock)
   | { readonly act: 'rotate-root-key'; readonly out?: string }
@@ -60,6 +64,17 @@ async function ordered(deps: OperatorDeps, order: Order, progress: Progress): Pr
       const org = await findOrg(deps, order.org)
       return { org: named(org), revoked: await revokeGlobalAdminKeys(deps, org.orgId, order.accessKey) }
     }
+    case 'list-review': {
+      const org = await findOrg(deps, order.org)
+      return { org: named(org), purchases: await listReview(deps, org.orgId) }
+    }
+    case 'give-up-purchase': {
+      const org = await findOrg(deps, order.org)
+      await giveUp(deps, org.orgId, order.purchaseId)
+      return { org: named(org), purchaseId: order.purchaseId }
+    }
+    case 'rotate-issuer-key':
+      return nextIssuerKey(deps)
     case 'backup': {
       const onRows = (rows: number): void => progress(`${rows} rows`)
       const report = await backup(deps, order.file, lockOf(order, deps), onRows)

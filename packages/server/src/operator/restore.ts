@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
+import { leaveAddressGap } from './address-gap.ts'
 import { type ArchiveLock, readArchive } from './archive.ts'
 import { appliedMigrations, changeSecret, type Head, ROW, SECRETS, type Section, type Tail } from './backup.ts'
 import { logEnd } from './log-root.ts'
@@ -39,6 +40,7 @@ export async function restore(deps: OperatorDeps, file: string, lock: ArchiveLoc
     await compareCounts(db, tail)
     const orgs = await compareLogs(db, tail)
     await advanceIdentities(db, [...tables.values()], orgs)
+    await leaveAddressGap(deps, db)
     let endedSessions = 0
     for (const orgId of orgs) {
       endedSessions += await endSessions(deps, db, orgId)

@@ -24,28 +24,40 @@ export interface DomainEvent {
   readonly at?: Date
 }
 
-type Maker = Pick<Deps, 'now' | 'newId'>
+interface ToldEvent extends DomainEvent {
+  readonly id: string
+  readonly at: Date
+  readonly sequence: number
+}
 
-export async function emit({ now, newId }: Maker, db: Db, orgId: string, event: DomainEvent): Promise<string> {
-  const { type, object, previous, self, tenantId = null, vaultId = null, principal = null } = event
-  const { at = now() } = event
-  const id = newId('evt')
-  const { rows } = await sql<{ sequence: number }>`
-    insert into outbox_sequence (org_id, object_type, object_id, sequence) values (${orgId}, ${object.type}, ${object.id}, 1)
-    on conflict (org_id, object_type, object_id) do update set sequence = outbox_sequence.sequence + 1
-    returning sequence`.execute(db)
-  const body = JSON.stringify({
+/** What is told of an event, as it is signed and sent. */
+export function bodyOf(orgId: string, event: ToldEvent): string {
+  const { id, type, at, sequence, object, previous, self, tenantId = null } = event
+  return JSON.stringify({
     id,
     type,
     timestamp: at.toISOString(),
     apiVersion: EVENT_API_VERSION,
-    sequence: rows[0]?.sequence ?? 1,
+    sequence,
     synthetic: false,
     org: orgId,
     ...(tenantId !== null && { tenant: tenantId }),
     data: { object, ...(previous && { previous }) },
     ...(self !== undefined && { links: { self } }),
   })
+}
+
+type Maker = Pick<Deps, 'now' | 'newId'>
+
+export async function emit({ now, newId }: Maker, db: Db, orgId: string, event: DomainEvent): Promise<string> {
+  const { type, object, tenantId = null, vaultId = null, principal = null } = event
+  const { at = now() } = event
+  const id = newId('evt')
+  const { rows } = await sql<{ sequence: number }>`
+    insert into outbox_sequence (org_id, object_type, object_id, sequence) values (${orgId}, ${object.type}, ${object.id}, 1)
+    on conflict (org_id, object_type, object_id) do update set sequence = outbox_sequence.sequence + 1
+    returning sequence`.execute(db)
+  const body = bodyOf(orgId, { ...event, id, at, sequence: rows[0]?.sequence ?? 1 })
   await db
     .insertInto('outbox_event')
     .values({

@@ -6,8 +6,10 @@ import type { DomainEvent } from './outbox.ts'
 // Vault changes are written down by the feed of activity, in the one statement of a commit. What is told of them is made from the feed
 // afterwards: a commit costs nothing more for it.
 
-interface Change {
+export interface Change {
   readonly seq: number
+  /** Of the activity. */
+  readonly id: string
   readonly vaultId: string
   readonly action: string
   readonly actor: string
@@ -20,6 +22,7 @@ const OF_VAULTS: Readonly<Record<string, EventType>> = {
   'vault.create': 'vault.created',
   'vault.archive': 'vault.archived',
   'vault.set-permissions': 'vault.shared',
+  'vault.rotate-key': 'vault.key_rotated',
 }
 const OF_ITEMS: Readonly<Record<string, EventType>> = {
   'item.create': 'vault_item.created',
@@ -28,7 +31,7 @@ const OF_ITEMS: Readonly<Record<string, EventType>> = {
   'item.move': 'vault_item.moved',
 }
 
-export function typeOfChange({ action, vaultId, subject, isFirst }: Omit<Change, 'seq'>): EventType {
+export function typeOfChange({ action, vaultId, subject, isFirst }: Omit<Change, 'seq' | 'id'>): EventType {
   if (subject === vaultId || subject === '') return OF_VAULTS[action] ?? 'vault.updated'
   // A commit of any kind says no more than that the item is another now.
   return OF_ITEMS[action] ?? (isFirst ? 'vault_item.created' : 'vault_item.updated')
@@ -53,7 +56,7 @@ const LOOK_BACK = 1000
 /** Changes behind `after`, oldest first. */
 export async function changesAfter(db: Db, orgId: string, after: number, limit: number): Promise<readonly Change[]> {
   const { rows } = await sql<Change>`
-    select e.seq, e.vault_id as "vaultId", e.action, e.actor, e.subject, e.occurred_at as "occurredAt",
+    select e.seq, e.event_id as id, e.vault_id as "vaultId", e.action, e.actor, e.subject, e.occurred_at as "occurredAt",
       i.created_at is not null and not exists (
         select 1 from vault_activity_event p
         where p.org_id = e.org_id and p.seq < e.seq and p.seq > e.seq - ${LOOK_BACK}::bigint

@@ -85,7 +85,10 @@ async function payer(h: Harness, name: string): Promise<Payer> {
 
 const SEED = Buffer.from('a seed of the tests and of nobody else'.padEnd(64, '.'))
 
-export async function startFundingWorld(): Promise<FundingWorld> {
+/** A chain with tokens, and the configuration of a server that takes them. */
+export async function startTokens(): Promise<
+  Pick<FundingWorld, 'chain' | 'config' | 'account' | 'token' | 'otherToken' | 'fineToken'>
+> {
   const chain = await startChainNode()
   const [token, otherToken, fineToken] = [await chain.deploy(), await chain.deploy(), await chain.deploy(18)]
   const [rich = ''] = chain.accounts
@@ -103,11 +106,20 @@ export async function startFundingWorld(): Promise<FundingWorld> {
     STRONGROOM_CHAIN_CONFIRMATIONS: String(CONFIRMATIONS),
   })
   if (!config) throw new Error('the chain is not configured')
+  return { chain, config, account, token, otherToken, fineToken }
+}
+
+/** One turn of a scanner that remembers nothing. */
+export const scan = (h: Harness, config: ChainConfig, nodes = openNodes(config.rpcUrls)): Promise<string> =>
+  makeScanner(h.deps, h.worker, config, nodes).tick()
+
+export async function startFundingWorld(): Promise<FundingWorld> {
+  const tokens = await startTokens()
+  const { chain, config } = tokens
   const h = await startHarness({ chain: config })
-  const tick = (nodes: readonly ChainNode[] = openNodes(config.rpcUrls)): Promise<string> =>
-    makeScanner(h.deps, h.worker, config, nodes).tick()
+  const tick = (nodes?: readonly ChainNode[]): Promise<string> => scan(h, config, nodes)
   return {
-    ...{ h, chain, config, account, token, otherToken, fineToken, tick },
+    ...{ ...tokens, h, tick },
     acme: await payer(h, 'acme'),
     other: await payer(h, 'other'),
     settle: async () => {

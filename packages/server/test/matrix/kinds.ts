@@ -1,6 +1,7 @@
 import { inOrg } from '../../src/context.ts'
 import { seedGroup, seedSession } from '../agent-seed.ts'
 import { ATTACHMENT_KINDS } from './kinds-attachments.ts'
+import { CHARGE_KINDS } from './kinds-charges.ts'
 import { DOMAIN_KINDS } from './kinds-domains.ts'
 import { FUNDING_KINDS } from './kinds-funding.ts'
 import { LICENSE_KINDS } from './kinds-licenses.ts'
@@ -179,5 +180,6 @@ export const KINDS = {
   ...FUNDING_KINDS,
   ...LICENSE_KINDS,
   ...DOMAIN_KINDS,
+  ...CHARGE_KINDS,
 } as const satisfies Record<string, Kind>
 export type KindName = keyof typeof KINDS

@@ -30,6 +30,8 @@ const OTHERS = [
   ...['/healthz', '/readyz', '/metrics', '/api/v1/openapi.json', '/docs', '/docs/*', '/docs/style.css'].map(
     (path) => `GET ${path}`,
   ),
+  // The console, where one was built.
+  ...['/', '/seal.svg', '/assets/:name'].map((path) => `GET ${path}`),
   'GET /.well-known/license-issuer-keys.json',
   'POST /provider-callbacks/:provider',
   'GET /objects/:key',

@@ -1,6 +1,7 @@
 import type { Row } from './oracle.ts'
 import { ACCESS } from './rows-access.ts'
 import { ATTACHMENTS } from './rows-attachments.ts'
+import { CHARGES } from './rows-charges.ts'
 import { DOMAINS } from './rows-domains.ts'
 import { FUNDING } from './rows-funding.ts'
 import { LICENSES } from './rows-licenses.ts'
@@ -28,4 +29,5 @@ export const ROWS: readonly Row[] = [
   ...FUNDING,
   ...LICENSES,
   ...DOMAINS,
+  ...CHARGES,
 ]

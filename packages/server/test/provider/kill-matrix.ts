@@ -1,6 +1,8 @@
 // Purchases and terminations whose process is killed at every point where it touches the world, with a provider that loses answers.
 //
-//   npm run test:licenses [-- --faults=lost_answer,error_after_commit]
+//   npm run test:licenses [-- --faults=none,lost_answer,error_after_commit --step=1]
+//
+// With a step, only every so manieth point is one to die at.
 //
 // Prints one line of JSON; ends with 1 if one of them has not exactly one order, one capture, one licence and one refund in the end.
 import { spawn } from 'node:child_process'
@@ -16,9 +18,19 @@ const LATER_MS = 4_000_000
 const MOST_POINTS = 200
 const MOST_TRIES = 4
 
-const { values } = parseArgs({ options: { faults: { type: 'string', default: 'lost_answer,error_after_commit' } } })
+const { values } = parseArgs({
+  options: {
+    faults: { type: 'string', default: 'none,lost_answer,error_after_commit' },
+    step: { type: 'string', default: '1' },
+  },
+})
+const step = Number(values.step)
 const isFault = (word: string): word is Fault => FAULTS.some((fault) => fault === word)
-const faults: readonly (Fault | undefined)[] = [undefined, ...values.faults.split(',').filter(isFault)]
+const named = values.faults.split(',')
+const faults: readonly (Fault | undefined)[] = [
+  ...(named.includes('none') ? [undefined] : []),
+  ...named.filter(isFault),
+]
 
 /** True if it was killed. */
 const run = (orders: Orders): Promise<boolean> =>
@@ -44,7 +56,7 @@ async function atEveryPoint(
   fault: Fault | undefined,
 ): Promise<void> {
   const base = { ...world.logins, provider: world.provider.url }
-  for (let dieAt = 0, died = true; died && dieAt < MOST_POINTS; dieAt++) {
+  for (let dieAt = 0, died = true; died && dieAt < MOST_POINTS; dieAt += step) {
     const id = await world.begin(kind)
     if (fault) world.provider.misbehave(fault)
     died = await run({ ...base, skewMs: world.skewMs(), dieAt })

@@ -2,8 +2,9 @@ import type pg from 'pg'
 import { inOrg } from '../../src/context.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { applyTransfers, ledgerDifferences } from '../../src/ledger/ledger.ts'
+import { insertPeriod } from '../../src/modules/charges/period-store.ts'
 import { insertInstance } from '../../src/modules/licenses/instance-store.ts'
-import { capture, hold, promise, settlePromise } from '../../src/modules/licenses/money.ts'
+import { capture, captureId, hold, ownerOf, promise, settlePromise } from '../../src/modules/licenses/money.ts'
 import { insertPurchase, movePurchase, type PurchaseRow } from '../../src/modules/licenses/purchase-store.ts'
 import { insertTermination } from '../../src/modules/licenses/termination-store.ts'
 import { newId } from '../../src/start.ts'
@@ -74,7 +75,9 @@ export async function makeKillWorld({ app, worker }: Connections): Promise<KillW
       await movePurchase(db, row, move, { money: 'captured', next_at: null })
       const periodEnd = new Date(at.getTime() + 30 * 86_400_000)
       await insertInstance(db, row, { instanceRef: 'ref', periodStart: at, periodEnd, at })
-      const { principal, instanceId } = row
+      const { principal, instanceId, amount } = row
+      const paid = { amount, transferId: captureId(row), owner: ownerOf(row) }
+      await insertPeriod(db, { orgId, instanceId, periodNo: 1, startsAt: at, endsAt: periodEnd, ...paid }, at)
       const wanted = {
         orgId,
         terminationId,

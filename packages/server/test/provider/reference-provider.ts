@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { monthAfter } from '../../src/licenses/proration.ts'
+import { monthAfter, monthsAfter } from '../../src/licenses/proration.ts'
 import { isSigned, signedHeaders } from '../../src/licenses/signed-http.ts'
 
 // A provider of licences as the HTTP adapter expects one, that can be told to misbehave. It counts what it was asked and what it has
@@ -44,6 +44,8 @@ export interface ProvidedOrder {
   readonly orderedAt: Date
   readonly instanceRef: string
   readonly credential: Readonly<Record<string, string>>
+  /** Further periods, by the key they were asked for with. */
+  readonly renewals: Map<string, { readonly amount: string; readonly periodEnd: string }>
   status: 'active' | 'pending' | 'rejected' | 'cancelled'
   amount: string
 }
@@ -84,6 +86,12 @@ interface World {
   now(): Date
 }
 
+interface Request {
+  readonly method: string
+  readonly path: string
+  readonly key: string
+}
+
 interface Said {
   readonly status: number
   readonly body: object
@@ -112,6 +120,7 @@ function place(world: World, wanted: Wanted, fault: Fault | undefined): Provided
     ...{ externalId, account, sku, quantity, term },
     orderedAt: world.now(),
     instanceRef: `ref-${externalId}`,
+    renewals: new Map(),
     credential: credentialFor(world, sku, fault),
     status: fault === 'pending' ? 'pending' : fault === 'rejected' ? 'rejected' : 'active',
     amount: String(fault === 'wrong_amount' ? price * 2n : price),
@@ -144,13 +153,29 @@ function cancel(world: World, order: ProvidedOrder, effective: string, fault: Fa
   return { status: 200, body: { status: 'cancelled', externalId, effectiveAt: at.toISOString(), ...refund } }
 }
 
-function answer(world: World, method: string, path: string, body: Buffer, fault: Fault | undefined): Said {
+/** One period for one key. */
+function renew(world: World, order: ProvidedOrder, key: string, fault: Fault | undefined): Said {
+  const { externalId, renewals, orderedAt, sku, quantity } = order
+  if (fault === 'rejected' || order.status !== 'active')
+    return { status: 200, body: { status: 'rejected', externalId, code: 'not_for_sale' } }
+  const price = (world.options.prices[sku] ?? 1n) * BigInt(quantity)
+  const made = {
+    amount: String(fault === 'wrong_amount' ? price * 2n : price),
+    periodEnd: monthsAfter(orderedAt, renewals.size + 2).toISOString(),
+  }
+  const renewal = renewals.get(key) ?? made
+  renewals.set(key, renewal)
+  return { status: 200, body: { status: 'renewed', externalId, ...renewal } }
+}
+
+function answer(world: World, { method, path, key }: Request, body: Buffer, fault: Fault | undefined): Said {
   const absent = { status: 404, body: { error: 'not_found' } }
   if (method === 'POST' && path === '/orders') return tell(place(world, JSON.parse(body.toString()), fault))
-  const [, id = '', action] = /^\/orders\/([A-Za-z0-9_-]+)(\/cancel)?$/.exec(path) ?? []
+  const [, id = '', action] = /^\/orders\/([A-Za-z0-9_-]+)(\/cancel|\/renew)?$/.exec(path) ?? []
   const order = world.orders.get(id)
   if (!order) return absent
   if (method === 'GET' && !action) return tell(order)
+  if (method === 'POST' && action === '/renew') return renew(world, order, key, fault)
   if (method === 'POST' && action) return cancel(world, order, String(JSON.parse(body.toString()).effective), fault)
   return absent
 }
@@ -171,7 +196,8 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
     response.writeHead(503).end()
     return
   }
-  const said = answer(world, method, path, body, fault)
+  const key = String(request.headers['idempotency-key'] ?? '')
+  const said = answer(world, { method, path, key }, body, fault)
   if (fault === 'delay') await pause(options.delayMs ?? 50)
   if (fault === 'lost_answer') {
     request.socket.destroy()

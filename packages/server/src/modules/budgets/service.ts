@@ -91,11 +91,14 @@ async function recordChange(ctx: TxCtx, action: 'created' | 'updated', budget: s
     metadata: { enforcement, status, limits },
   })
   const { orgId } = ctx.principal
-  const tenants = await store.tenantsOfSubject(ctx.db, orgId, { type: subjectType, id: subjectId })
+  const [tenantId] = (await store.tenantsOfSubject(ctx.db, orgId, { type: subjectType, id: subjectId })) ?? []
+  // Somebody who works in no tenant is told alone; everybody would be, were there no scope at all.
+  const isAlone = tenantId === undefined && subjectType === 'user'
   await emit(ctx, ctx.db, orgId, {
     type: `budget.${action}`,
     object: { type: 'budget', id: budgetId, status, version: budget.version, subjectType, subjectId },
-    tenantId: tenants?.[0] ?? null,
+    ...(tenantId !== undefined && { tenantId }),
+    ...(isAlone && { principal: `user:${subjectId}` }),
   })
 }
 

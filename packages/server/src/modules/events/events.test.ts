@@ -12,7 +12,7 @@ import { type DomainEvent, emit } from '../../outbox/outbox.ts'
 // Catches: events of vaults the listener is not on, an event skipped between two streams, a stream that outlives its credential
 // (stillAdmitted left out) or keeps the server from stopping (preClose left out); events without the permission of their type, of another
 // tenant or organisation, and events that are numbered before they are visible.
-// Seen red: events told without a look at who may hear, places taken from the number that is drawn before the commit.
+// Seen red: events told without a look at who may hear, as they are and as bodies of webhooks, types that were not asked for, places taken from the number that is drawn before the commit.
 
 let h: Harness
 let alice: FirstPerson
@@ -30,8 +30,13 @@ interface Listener {
   close(): Promise<void>
 }
 
-async function listen(url: string, { apiKey }: TestAgent, headers: Record<string, string> = {}): Promise<Listener> {
-  const response = await fetch(`${url}/api/v1/machine/events`, { headers: { 'x-api-key': apiKey, ...headers } })
+async function listen(
+  url: string,
+  { apiKey }: TestAgent,
+  headers: Record<string, string> = {},
+  query = '',
+): Promise<Listener> {
+  const response = await fetch(`${url}/api/v1/machine/events${query}`, { headers: { 'x-api-key': apiKey, ...headers } })
   expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/)
   const reader = (response.body as ReadableStream<Uint8Array>).getReader()
   const decoder = new TextDecoder()
@@ -48,7 +53,7 @@ async function listen(url: string, { apiKey }: TestAgent, headers: Record<string
     return found
   }
   // Only then is the stream sure to see what happens next.
-  expect(await block()).toBe(': listening')
+  expect(await block()).toMatch(/^: listening\nid: \d+-\d+$/)
   return {
     next: async () => {
       let found = await block()
@@ -101,6 +106,43 @@ it('tells a listener of every other event it may hear of, in between, and goes o
   const again = await listen(h.url, own, { 'last-event-id': seen?.id ?? '' })
   expect([(await again.next())?.data.id, (await again.next())?.data.id]).toEqual(missed)
   await again.close()
+})
+
+it('tells of everything as the bodies of webhooks where that is asked for, of these types and of no other vault', async () => {
+  const hidden = await makeVault(alice, { name: 'not for the agent' })
+  const vaultId = await makeVault(alice, { with: [{ identity: bot.identity, role: 'read' }] })
+  const types = '?webhooks=vault_item.*,budget.created'
+  const listener = await listen(h.url, bot, {}, types)
+  await writeItems(alice, hidden, [edit('itm_unheard', { A: '1' })])
+  await writeItems(alice, vaultId, [edit('itm_told', { SECRET_LABEL: 'secret value' })])
+  const created = await listener.next()
+  expect(created).toMatchObject({
+    event: 'vault_item.created',
+    data: {
+      type: 'vault_item.created',
+      synthetic: false,
+      org: alice.orgId,
+      data: { object: { id: 'itm_told', vaultId } },
+    },
+  })
+  expect(JSON.stringify(created)).not.toMatch(/SECRET_LABEL|secret value/)
+  await listener.close()
+  await writeItems(alice, vaultId, [edit('itm_told', { SECRET_LABEL: 'another value' })])
+  await happen({ type: 'budget.updated' })
+  const told = await happen()
+  await fanOut(h.deps, h.worker)
+  const again = await listen(h.url, bot, { 'last-event-id': created?.id ?? '' }, types)
+  expect([(await again.next())?.event, (await again.next())?.data.id]).toEqual(['vault_item.updated', told])
+  await again.close()
+  const own = await h.agent(alice, ['machine.monitoring.read', 'machine.budget.read'])
+  const only = await listen(h.url, own, { 'last-event-id': '0-0' }, types)
+  expect((await only.next())?.event).toBe('budget.created')
+  await only.close()
+  const unknown = await fetch(`${h.url}/api/v1/machine/events?webhooks=buget.*`, {
+    headers: { 'x-api-key': bot.apiKey },
+  })
+  expect(unknown.status).toBe(422)
+  expect(await unknown.json()).toMatchObject({ error: { code: 'webhook_event_type_unknown' } })
 })
 
 it('never skips an event that commits after one with a larger number', async () => {

@@ -3,13 +3,15 @@ import { claimedKind, type Envelope, orgGenesis, peekDocument, policySet } from 
 import { ensureWritable, openVault } from '../../access/vaults.ts'
 import { record } from '../../audit/record.ts'
 import { type Ctx, type TxCtx, transact } from '../../context.ts'
-import { ApiError, found } from '../../errors.ts'
+import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import type { LicenseOffer } from '../../licenses/catalogue.ts'
 import { provisioningKey } from '../../licenses/sealer.ts'
 import { keyIn } from '../../log/signers.ts'
+import { tellingExceeded } from '../../outbox/budget-events.ts'
 import { readinessOf } from '../billing/readiness.ts'
 import { subjectsOf, subjectText } from '../budgets/reserve.ts'
+import { isTestOffer, offerFor } from '../catalogue/offers.ts'
 import { hold, promise } from './money.ts'
 import { buyerOf, insertPurchase, type NewPurchase, type PurchaseRow } from './purchase-store.ts'
 import { endTestCredit } from './sandbox.ts'
@@ -20,21 +22,11 @@ import { tellPurchase } from './tell.ts'
 
 const QUOTE_MS = 24 * 3_600_000
 
-/** What the caller could buy under this name. */
-function offerFor({ config, principal }: Ctx, slug: string): LicenseOffer {
-  const offer = found(config.catalogue.offers.get(slug), 'license_not_found')
-  const { tenants, isAvailable } = offer
-  if (tenants && (principal.tenantId === null || !tenants.includes(principal.tenantId)))
-    throw new ApiError('license_not_eligible')
-  if (!isAvailable) throw new ApiError('license_unavailable')
-  return offer
-}
-
 const fieldsOf = ({ fields }: LicenseOffer): PurchaseRow['fields'] =>
   fields.map(({ label, isEnvironmentVariable }) => ({ label, env: isEnvironmentVariable }))
 
 export const quote: Handler<typeof licenses.quote> = async (ctx, { body: { licenseId, quantity = 1 } }) => {
-  const offer = offerFor(ctx, licenseId)
+  const offer = await transact({ ...ctx, idempotent: undefined }, (ctx) => offerFor(ctx, licenseId))
   const { name, description, provider, price, term } = offer
   return {
     licenseId,
@@ -87,7 +79,7 @@ async function buyerFor(ctx: TxCtx, { vaultMode }: Destination): Promise<Buyer> 
 }
 
 async function draft(ctx: TxCtx, { licenseId, vault, quantity = 1, maxPrice }: Body): Promise<NewPurchase> {
-  const offer = offerFor(ctx, licenseId)
+  const offer = await offerFor(ctx, licenseId)
   const amount = offer.price * BigInt(quantity)
   if (maxPrice && amount > BigInt(maxPrice.amount))
     throw new ApiError('quote_expired', { details: { price: amount.toString() } })
@@ -118,7 +110,9 @@ function ensureMayTake({ principal }: Ctx): void {
     throw new ApiError('machine_permission_denied', { details: { permission } })
 }
 
-export const purchase: Handler<typeof licenses.purchase> = (ctx, { body }) =>
+export const purchase: Handler<typeof licenses.purchase> = (ctx, { body }) => tellingExceeded(ctx, () => buy(ctx, body))
+
+const buy = (ctx: Ctx, body: Body): ReturnType<Handler<typeof licenses.purchase>> =>
   transact(ctx, async (ctx) => {
     const { db } = ctx
     ensureMayTake(ctx)
@@ -136,7 +130,7 @@ export const purchase: Handler<typeof licenses.purchase> = (ctx, { body }) =>
       metadata: { licenseId: row.slug, quantity: row.quantity, amount: row.amount },
     })
     const shown = await showPurchase(ctx, row)
-    await endTestCredit(ctx)
+    if (!isTestOffer(ctx, row.slug)) await endTestCredit(ctx)
     await hold(ctx, db, priced)
     return shown
   })

@@ -8,7 +8,7 @@ import type { Handler } from '../../http/mount.ts'
 import { listAnswer } from '../../http/pagination.ts'
 import { signedVault, signedWithKeys } from '../vaults/answer.ts'
 import * as vaults from '../vaults/store.ts'
-import { type InstanceRow, instance, listInstances } from './instance-store.ts'
+import { hasEnded, type InstanceRow, instance, listInstances } from './instance-store.ts'
 import { managesMoney, openInstance } from './open.ts'
 import { showLicense } from './show.ts'
 
@@ -24,10 +24,10 @@ async function vaultOf(ctx: TxCtx, license: InstanceRow): Promise<{ vault: Reada
   const { vaultId, itemId, licenseInstanceId } = license
   if (vaultId === null || itemId === null) {
     await openInstance(ctx, licenseInstanceId)
-    throw new ApiError(license.status === 'terminated' ? 'license_terminated' : 'license_handoff_pending')
+    throw new ApiError(hasEnded(license) ? 'license_terminated' : 'license_handoff_pending')
   }
   const vault = await openVault(ctx, vaultId, 'license_instance_not_found')
-  if (license.status === 'terminated') throw new ApiError('license_terminated')
+  if (hasEnded(license)) throw new ApiError('license_terminated')
   return { vault, itemId }
 }
 

@@ -13,7 +13,7 @@ export interface InstanceRow {
   readonly quantity: number
   readonly amount: string
   readonly term: 'month' | 'once'
-  readonly status: 'active' | 'terminating' | 'terminated'
+  readonly status: 'active' | 'terminating' | 'terminated' | 'expired'
   readonly buyer: string
   readonly domainTenantId: string
   readonly vaultId: string | null
@@ -25,6 +25,8 @@ export interface InstanceRow {
   readonly createdAt: Date
   readonly terminatedAt: Date | null
 }
+
+export const hasEnded = ({ status }: InstanceRow): boolean => status === 'terminated' || status === 'expired'
 
 const instances = (db: Db, orgId: string) =>
   db

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { Deps } from '../../context.ts'
-import { issuerJwks } from '../../licenses/issuer.ts'
+import { issuerJwks } from '../../licenses/issuer-ring.ts'
 import { provisioningKey } from '../../licenses/sealer.ts'
 
 /** The keys that licence keys of this server are verified with, and the one its hand-offs are signed with. For everybody. */

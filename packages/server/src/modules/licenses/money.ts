@@ -19,7 +19,7 @@ export const ownerOf = ({ purchaseId, holdNo }: Pick<Priced, 'purchaseId' | 'hol
 export const externalIdOf = ({ purchaseId, holdNo }: Pick<Priced, 'purchaseId' | 'holdNo'>): string =>
   holdNo === 1 ? purchaseId : `${purchaseId}-${holdNo}`
 
-const subjectIn = (text: string): Subject => {
+export const subjectIn = (text: string): Subject => {
   const at = text.indexOf(' ')
   return { type: text.slice(0, at) as Subject['type'], id: text.slice(at + 1) }
 }
@@ -31,6 +31,10 @@ const named = ({ purchaseId, holdNo }: Priced, what: 'hold' | 'capture' | 'relea
   refType: 'license_purchase',
   refId: purchaseId,
 })
+
+/** The transfer that pays for what was bought. */
+export const captureId = (priced: Pick<Priced, 'purchaseId' | 'holdNo'>): string =>
+  `capture:${priced.purchaseId}:${priced.holdNo}`
 
 /** In every budget that applies, or refuses. Before the row of the purchase is touched. */
 export async function promise(maker: Maker, db: Db, priced: Priced): Promise<void> {

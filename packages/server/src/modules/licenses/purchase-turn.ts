@@ -5,8 +5,10 @@ import type { Database, Db } from '../../db/database.ts'
 import { monthAfter } from '../../licenses/proration.ts'
 import type { LicenseOrder, LicenseProvider, OrderOutcome, Providers } from '../../licenses/provider.ts'
 import { destinationOf } from '../../licenses/sealer.ts'
+import { insertPeriod } from '../charges/period-store.ts'
+import { chargeLicense } from '../charges/write.ts'
 import { insertInstance } from './instance-store.ts'
-import { capture, externalIdOf, release, settlePromise } from './money.ts'
+import { capture, captureId, externalIdOf, ownerOf, release, settlePromise } from './money.ts'
 import { nextPurchase, type PurchaseEvent } from './purchase-machine.ts'
 import {
   claimPurchase,
@@ -139,9 +141,14 @@ const delivered =
     const periodStart = row.createdAt
     const periodEnd = outcome.periodEnd ?? (row.term === 'month' ? monthAfter(periodStart) : null)
     await insertInstance(db, row, { instanceRef, periodStart, periodEnd, at })
+    const { orgId, instanceId, amount } = row
+    const paid = { amount, transferId: captureId(row), owner: ownerOf(row) }
+    await insertPeriod(db, { orgId, instanceId, periodNo: 1, startsAt: periodStart, endsAt: periodEnd, ...paid }, at)
+    await chargeLicense(works.deps, db, orgId, instanceId)
     await putSealed(db, row, sealed, at)
     await markCall(db, callOf(row, 'order'), 'done', at, instanceRef)
-    await tellLicense(works.deps, db, { ...row, id: row.instanceId, status: 'active' }, 'license.activated')
+    const { tenantId } = row
+    await tellLicense(works.deps, db, { orgId, tenantId, id: instanceId, status: 'active' }, 'license.activated')
   }
 
 /** It is not the first time: waits longer each time, and ends in `event` when it has waited enough. */

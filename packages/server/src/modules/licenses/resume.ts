@@ -4,6 +4,7 @@ import { type TxCtx, transact } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { keyIn } from '../../log/signers.ts'
+import { tellingExceeded } from '../../outbox/budget-events.ts'
 import { externalIdOf, hold, promise } from './money.ts'
 import { openPurchase } from './open.ts'
 import { nextPurchase, resumedAt } from './purchase-machine.ts'
@@ -77,16 +78,18 @@ async function sealAnew(ctx: TxCtx, row: PurchaseRow): Promise<void> {
 export const resumePurchase: Handler<typeof licenses.resumePurchase> = async (ctx, { params, query }) => {
   const shownNow = (ctx: TxCtx) => openPurchase(ctx, params.purchaseId).then((row) => showPurchase(ctx, row))
   try {
-    return await transact(ctx, async (ctx) => {
-      const row = await openPurchase(ctx, params.purchaseId)
-      if (query.reseal) {
-        await sealAnew(ctx, row)
+    return await tellingExceeded(ctx, () =>
+      transact(ctx, async (ctx) => {
+        const row = await openPurchase(ctx, params.purchaseId)
+        if (query.reseal) {
+          await sealAnew(ctx, row)
+          return shownNow(ctx)
+        }
+        ensureResumable(row, ctx.now())
+        await goOn(ctx, row)
         return shownNow(ctx)
-      }
-      ensureResumable(row, ctx.now())
-      await goOn(ctx, row)
-      return shownNow(ctx)
-    })
+      }),
+    )
   } catch (error) {
     // Two at once: one has resumed it, and both are told how it is now.
     if (error instanceof Overtaken) return transact(ctx, shownNow)

@@ -42,11 +42,10 @@ const testCredit = (db: TxCtx['db'], orgId: string) =>
     .then(({ rows: [left] }) => left)
 
 /**
- * Test credit buys nothing that somebody has to be paid for: what is left of it goes with the first purchase from the catalogue of an
- * operator. It takes the lock of the credit, so call it where the ledger's turn is.
+ * Test credit buys nothing that somebody has to be paid for: what is left of it goes with the first purchase of what an operator sells.
+ * It takes the lock of the credit, so call it where the ledger's turn is.
  */
-export async function endTestCredit({ db, principal, config, now }: TxCtx): Promise<void> {
-  if (config.catalogue.isSandbox) return
+export async function endTestCredit({ db, principal, now }: TxCtx): Promise<void> {
   const { orgId } = principal
   if (!(await testCredit(db, orgId))) return
   await sql`select 1 from ledger_account where org_id = ${orgId} and account = 'credit' for update`.execute(db)

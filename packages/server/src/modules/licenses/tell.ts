@@ -50,17 +50,22 @@ export async function tellPurchase(
   })
 }
 
+export interface LicenseNews {
+  readonly orgId: string
+  readonly tenantId: string
+  readonly id: string
+  readonly status: string
+  readonly periodEnd?: string
+  /** A code: why it ends. */
+  readonly reason?: string
+}
+
 export const tellLicense = (
   maker: Maker,
   db: Db,
-  {
-    orgId,
-    tenantId,
-    id,
-    status,
-  }: { readonly orgId: string; readonly tenantId: string; readonly id: string; readonly status: string },
-  type: 'license.activated' | 'license.terminated',
-): Promise<string> => emit(maker, db, orgId, { type, object: { type: 'license', id, status }, tenantId })
+  { orgId, tenantId, ...about }: LicenseNews,
+  type: `license.${'activated' | 'terminated' | 'renewed' | 'expiring' | 'expired'}`,
+): Promise<string> => emit(maker, db, orgId, { type, object: { type: 'license', ...about }, tenantId })
 
 const TERMINATION_EVENTS: Readonly<Record<TerminationState, EventType | undefined>> = {
   requested: 'license.termination.requested',

@@ -3,7 +3,7 @@ import { record } from '../../audit/record.ts'
 import { type TxCtx, transact } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
-import { type InstanceRow, setInstanceStatus } from './instance-store.ts'
+import { hasEnded, type InstanceRow, setInstanceStatus } from './instance-store.ts'
 import { openInstance, openTermination } from './open.ts'
 import { nextPurchase } from './purchase-machine.ts'
 import { movePurchase, purchase } from './purchase-store.ts'
@@ -65,7 +65,7 @@ async function begin(ctx: TxCtx, license: InstanceRow, body: Body): Promise<Term
 export const terminate: Handler<typeof licenses.terminate> = (ctx, { body }) =>
   transact(ctx, async (ctx) => {
     const license = await openInstance(ctx, body.licenseInstanceId)
-    if (license.status === 'terminated') throw new ApiError('license_terminated')
+    if (hasEnded(license)) throw new ApiError('license_terminated')
     return showTermination(ctx, await begin(ctx, license, body))
   })
 

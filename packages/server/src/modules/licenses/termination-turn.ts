@@ -1,14 +1,15 @@
 import { inOrg } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { applyTransfers } from '../../ledger/ledger.ts'
-import { refundOf } from '../../licenses/proration.ts'
 import type { CancelOutcome } from '../../licenses/provider.ts'
 import { refund } from '../budgets/reserve.ts'
 import { type InstanceRow, instance, setInstanceStatus } from './instance-store.ts'
-import { externalIdOf, ownerOf } from './money.ts'
+import { externalIdOf } from './money.ts'
 import { nextPurchase } from './purchase-machine.ts'
 import { dropSealed, movePurchase, type PurchaseRow, purchase } from './purchase-store.ts'
 import { backoffMs, later, MOST_UNKNOWN, MOST_UNREACHABLE, Overtaken, type Works } from './purchase-turn.ts'
+import { endPeriods, type PeriodRefund, paidFor, refundsOf } from './refunds.ts'
+import { isRenewing } from './renewal-store.ts'
 import { tellLicense, tellPurchase, tellTermination } from './tell.ts'
 import { nextTermination, type TerminationEvent } from './termination-machine.ts'
 import { claimTermination, moveTermination, postponeTermination, type TerminationRow } from './termination-store.ts'
@@ -23,6 +24,8 @@ interface Ending {
   readonly row: TerminationRow
   readonly license: InstanceRow
   readonly bought: PurchaseRow
+  /** For the periods that run or are to come. */
+  readonly paid: bigint
 }
 
 type Changes = Parameters<typeof postponeTermination>[2]
@@ -83,12 +86,12 @@ async function askProvider(works: Works, ending: Ending): Promise<CancelOutcome>
 }
 
 async function settleAnswer(works: Works, ending: Ending, outcome: CancelOutcome): Promise<void> {
-  const { row, license } = ending
+  const { row, paid } = ending
   switch (outcome.kind) {
     case 'cancelled': {
       const { refundable, effectiveAt } = outcome
       // Nobody is given back more than was paid on the word of a provider.
-      if (refundable !== null && refundable > BigInt(license.amount))
+      if (refundable !== null && refundable > paid)
         return retry(works, ending, { most: 0, event: 'unclear', reason: 'provider_wrong_amount' })
       const changes = { refundable: refundable?.toString() ?? null, effective_at: effectiveAt }
       return happen(works, ending, { event: 'cancelled', changes }, (db, at) => markCall(db, callOf(row), 'done', at))
@@ -125,13 +128,6 @@ async function refused(
   return happen(works, ending, { event: 'refused', reason: 'provider_cancel_refused', changes })
 }
 
-/** What is given back: what the provider says, else what is left of the period. Days that have begun were used. */
-function refundIn({ row, license }: Ending, now: Date): bigint {
-  if (row.refundable !== null) return BigInt(row.refundable)
-  const { amount, periodStart, periodEnd } = license
-  return refundOf(BigInt(amount), periodStart, periodEnd, row.effectiveAt ?? now)
-}
-
 /** A purchase that was never handed over ends with its licence; the sealed credential is gone. */
 async function endPurchase(works: Works, db: Db, { bought }: Ending, at: Date): Promise<void> {
   await dropSealed(db, bought.orgId, bought.purchaseId)
@@ -142,14 +138,36 @@ async function endPurchase(works: Works, db: Db, { bought }: Ending, at: Date): 
   await tellPurchase(works.deps, db, bought, next.to)
 }
 
+async function moveRefunds({ row, license }: Ending, db: Db, backs: readonly PeriodRefund[], at: Date): Promise<void> {
+  const { orgId, terminationId } = row
+  const legs = { phase: 'single', dr: `payable:${license.provider}`, cr: 'credit' } as const
+  const about = {
+    group: `refund:${terminationId}`,
+    code: 'refund',
+    refType: 'license_termination',
+    refId: terminationId,
+  }
+  const given = backs.filter(({ amount }) => amount > 0n)
+  const transfers = given.map(({ amount, transferId: id }) => ({
+    ...about,
+    ...legs,
+    code: 'refund' as const,
+    id,
+    amount,
+  }))
+  if (transfers.length > 0) await applyTransfers(db, orgId, transfers, at)
+}
+
 async function settle(works: Works, ending: Ending): Promise<void> {
-  const { row, license, bought } = ending
+  const { row, license } = ending
   const { orgId, terminationId, instanceId } = row
   const { deps } = works
   const at = deps.now()
-  const back = refundIn(ending, at)
   await inOrgOf(works, row, async (db) => {
-    if (back > 0n) await refund(db, orgId, { owner: ownerOf(bought), name: terminationId, amount: back }, at)
+    const backs = await refundsOf(db, row, row.effectiveAt ?? at)
+    for (const { owner, amount } of backs)
+      if (amount > 0n) await refund(db, orgId, { owner, name: terminationId, amount }, at)
+    const back = backs.reduce((sum, { amount }) => sum + amount, 0n)
     await setInstanceStatus(db, orgId, instanceId, ['active', 'terminating'], 'terminated', at)
     await endPurchase(works, db, ending, at)
     const move = { to: 'completed', cause: 'settled', actor: 'strongroom', at } as const
@@ -158,11 +176,8 @@ async function settle(works: Works, ending: Ending): Promise<void> {
     await tellTermination(deps, db, row, license.domainTenantId, 'completed')
     const about = { orgId, tenantId: license.domainTenantId, id: instanceId, status: 'terminated' }
     await tellLicense(deps, db, about, 'license.terminated')
-    if (back === 0n) return
-    const id = `refund:${terminationId}`
-    const named = { id, group: id, code: 'refund', refType: 'license_termination', refId: terminationId } as const
-    const legs = { phase: 'single', dr: `payable:${license.provider}`, cr: 'credit', amount: back } as const
-    await applyTransfers(db, orgId, [{ ...named, ...legs }], at)
+    await endPeriods(deps, db, row, backs, row.effectiveAt ?? at)
+    await moveRefunds(ending, db, backs, at)
   })
 }
 
@@ -171,14 +186,23 @@ async function endingOf(works: Works, row: TerminationRow): Promise<Ending> {
     const license = await instance(db, row.orgId, row.instanceId)
     const bought = license && (await purchase(db, row.orgId, license.purchaseId))
     if (!license || !bought) throw new Error('a licence that is being ended is gone')
-    return { row, license, bought }
+    return { row, license, bought, paid: await paidFor(db, row, works.deps.now()) }
   })
+}
+
+const waitForRenewal = (works: Works, row: TerminationRow): Promise<void> => {
+  const attempts = row.attempts + 1
+  const next_at = later(works.deps.now(), backoffMs(attempts))
+  return inOrgOf(works, row, (db) => postponeTermination(db, row, { attempts, reason: 'renewal_in_progress', next_at }))
 }
 
 async function step(works: Works, ending: Ending): Promise<void> {
   const { row, license } = ending
   switch (row.state) {
     case 'requested': {
+      // What was begun for the next period ends first: only then is it known what is given back.
+      if (await inOrgOf(works, row, (db) => isRenewing(db, row.orgId, row.instanceId)))
+        return waitForRenewal(works, row)
       const plan = (db: Db, at: Date): Promise<void> =>
         planCall(db, callOf(row), { provider: license.provider, digest: '', at })
       return happen(works, ending, { event: 'ask' }, plan)

@@ -34,7 +34,7 @@ export interface CallName {
   readonly orgId: string
   /** What the provider knows it by. */
   readonly objectId: string
-  readonly op: 'order' | 'cancel'
+  readonly op: 'order' | 'cancel' | 'renew'
 }
 
 /** Written before anybody is asked. Planned once, however often the step is taken. */

@@ -1,12 +1,14 @@
+import { money } from '@strongroom/contract'
 import type { FirstPerson } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { agentWriter } from '../../../test/agent-writer.ts'
 import { type Harness, startHarness, type TestAgent } from '../../../test/harness.ts'
 import { codeOf, foundOrg } from '../../../test/people.ts'
+import { seedOperator } from '../../../test/principals.ts'
 import { edit, makeVault, metaCommit, type Writer, writeItems } from '../../../test/vault-writer.ts'
 
 // Catches: names of vaults the caller is not on (the join on vault_access left out), of items that were narrowed to others, of
-// archived vaults and items; a query taken as a pattern; values found by their text.
+// archived vaults and items; a query taken as a pattern; values found by their text; licences that the caller could not buy.
 
 let h: Harness
 let alice: FirstPerson
@@ -34,7 +36,7 @@ afterAll(() => h.close())
 const find = (
   who: Pick<TestAgent, 'client'>,
   query: string,
-  more: { kinds?: ('vault' | 'item' | 'field')[]; limit?: number } = {},
+  more: { kinds?: ('vault' | 'item' | 'field' | 'license')[]; limit?: number } = {},
 ) => who.client.search.query({ body: { query, ...more } })
 const names = async (...asked: Parameters<typeof find>) =>
   (await find(...asked)).data.map(({ kind, name }) => `${kind} ${name}`)
@@ -82,6 +84,30 @@ it('finds a narrowed item only for those it names, and an archived vault for nob
   const commit = await metaCommit(alice, gone, { status: 'archived' })
   await alice.client.vaults.archive({ params: { vaultId: gone }, body: { commit } })
   expect(await names(alice, 'Zanzibar')).toEqual([])
+})
+
+it('finds licences that the caller could buy, by name and by slug, and no others', async () => {
+  const admin = (await seedOperator(h, alice)).client
+  const offer = (name: string, more: { tenants?: string[]; status?: 'unavailable' } = {}) => ({
+    ...{ name, description: '', provider: 'builtin', sku: 'x', term: 'month' as const, ...more },
+    ...{ price: money('5000000'), fields: [{ label: 'KEY', isEnvironmentVariable: true }] },
+  })
+  const put = (licenseId: string, body: ReturnType<typeof offer>) =>
+    admin.catalogue.put({ params: { licenseId }, body })
+  await put('quokka-mail', offer('Postal service'))
+  await put('quokka-theirs', offer('Quokka for others', { tenants: ['ten_of_others'] }))
+  await put('quokka-ours', offer('Quokka for us', { tenants: [alice.tenantId] }))
+  await put('quokka-gone', offer('Quokka that was', { status: 'unavailable' }))
+  const hits = (await find(bot, 'quokka', { kinds: ['license'] })).data
+  expect(hits.map(({ id }) => id).sort()).toEqual(['quokka-mail', 'quokka-ours'])
+  expect(hits[0]).toMatchObject({ kind: 'license', vaultId: null, vaultName: null, itemId: null, itemName: null })
+  expect((await find(bot, 'postal servce')).data[0]).toMatchObject({ kind: 'license', id: 'quokka-mail' })
+  const foreign = await h.agent(await h.org('far'), ['machine.all'])
+  expect((await find(foreign, 'quokka')).data.map(({ id }) => id)).toEqual(['quokka-mail'])
+  const searcher = await h.agent(alice, ['machine.search.read'])
+  expect((await find(searcher, 'quokka')).data).toEqual([])
+  for (const id of ['quokka-mail', 'quokka-ours'])
+    expect((await bot.client.licenses.quote({ body: { licenseId: id } })).licenseId).toBe(id)
 })
 
 it('gives no more than asked for', async () => {

@@ -16,6 +16,8 @@ export interface Wanted {
   readonly query: string
   readonly kinds: readonly string[]
   readonly limit: number
+  /** Those that the caller could buy. */
+  readonly licenses: readonly { readonly slug: string; readonly name: string }[]
 }
 
 /** From here on two texts resemble each other. */
@@ -27,6 +29,7 @@ const THRESHOLD = 0.4
  */
 export async function findNames(db: Db, orgId: string, principal: string, wanted: Wanted): Promise<Hit[]> {
   const { query, kinds, limit } = wanted
+  const licenses = JSON.stringify(wanted.licenses.map(({ slug, name }) => ({ slug, name })))
   const { rows } = await sql<Hit>`
     with mine as materialized (
       select v.vault_id, v.name from vault_access a join vault v on v.org_id = a.org_id and v.vault_id = a.vault_id
@@ -46,6 +49,9 @@ export async function findNames(db: Db, orgId: string, principal: string, wanted
       union all
       select 'field', f.field_id, f.label, s.vault_id, s.vault_name, s.item_id, s.name from shown s
       join vault_field f on f.org_id = ${orgId} and f.vault_id = s.vault_id and f.item_id = s.item_id
+      union all
+      select 'license', o.slug, unnest(array[o.name, o.slug]), null, null, null, null
+      from jsonb_to_recordset(${licenses}::jsonb) as o (slug text, name text)
     ), scored as (
       select *, case
         when lower(name) = lower(${query}) then 1.0

@@ -67,10 +67,16 @@ export async function commitVault(
   const { rule, action, needs = 'write' } = options
   await lockOrgLog(ctx)
   const vault = ensureWritable(await openVault(ctx, vaultId), needs)
-  const changed = await check(ctx, vault, commit, rule)
+  let isRotated = false
+  const changed = await check(ctx, vault, commit, (checked, before) => {
+    rule(checked, before)
+    isRotated = checked.head.dekVersion !== before?.dekVersion
+  })
   const appended = await append(ctx, changed.checked.acts, ['vault.commit'])
   await writes.storeCommit(ctx, changed, appended)
   await recordChange(ctx, { action, vaultId, index: appended.index, subject: subjectOf(changed) })
+  // A new key can come with any change: it is told besides.
+  if (isRotated) await recordActivity(ctx, { vaultId, action: 'vault.rotate-key', subject: vaultId })
   return receiptOf(ctx, vault, appended.index)
 }
 

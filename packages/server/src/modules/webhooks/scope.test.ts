@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { money } from '@strongroom/contract'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { agentWriter } from '../../../test/agent-writer.ts'
 import type { TestAgent } from '../../../test/harness.ts'
@@ -53,6 +54,19 @@ it('tells of an event exactly those who hold its permission and work where it ha
   expect((await poor.client.webhooks.list()).data).toHaveLength(1)
   const [own] = (await poor.client.webhooks.list()).data
   expect(own && (await historyOf(own, poor))).toEqual([])
+})
+
+it('tells of the budget of somebody who works in no tenant nobody but them', async () => {
+  const { userId } = await seedUser(h, alice, { tenantRoles: [] })
+  await make(['budget.*'])
+  const body = { subjectType: 'user', subjectId: userId, windows: [{ kind: 'daily', limit: money(5n) }] } as const
+  const { budgetId } = await alice.client.budgets.create({ body: { ...body, windows: [...body.windows] } })
+  await deliver()
+  expect(receiver.received).toEqual([])
+  const told = await inOrg(h.deps, alice.orgId, (db) =>
+    db.selectFrom('outbox_event').select(['tenant_id', 'principal']).where('body', 'like', `%${budgetId}%`).execute(),
+  )
+  expect(told).toEqual([{ tenant_id: null, principal: `user:${userId}` }])
 })
 
 it('tells of vault changes those on the list of the vault, from the moment they listen', async () => {

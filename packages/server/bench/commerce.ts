@@ -1,0 +1,146 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type CommerceWorld, makeCommerceWorld } from './commerce-world.ts'
+import { type LoadProcess, type Measured, postgresMicroseconds } from './processes.ts'
+import { type Contender, describe, describeRatio, type Round, ratioOf, request, runRound } from './rounds.ts'
+import { benchDeliveries } from './webhooks.ts'
+
+// What commerce costs: beginning a purchase beside the bare route, a ledger of a million beside an empty one, and telling others.
+
+const BUYERS = 16
+const PURCHASES_PER_ROUND = 20
+const WARM_UP_PURCHASES = 40
+const ROUNDS = 6
+const ROUND_MS = 1500
+const WARM_UP_MS = 3000
+const CONNECTIONS = 64
+const NO_END = 120_000
+const LIMIT_PURCHASE = 10
+const LIMIT_GROWN = 1.5
+const LONG = 1_000_000
+const A_PAGE = 25
+
+export interface CommerceParts {
+  readonly server: Measured
+  readonly data: string
+  readonly bare: Contender
+  readonly load: LoadProcess
+}
+
+const BODY = JSON.stringify({ licenseId: 'sandbox-once', vault: { mode: 'new', name: 'Licences' } })
+let turn = 0
+
+/** Each asked for once: a request that is repeated is answered from memory. */
+function purchasesOf(apiKey: string, buyer: number, count: number): string[] {
+  turn += 1
+  return Array.from({ length: count }, (_, i) =>
+    [
+      'POST /api/v1/machine/licenses/purchase HTTP/1.1',
+      'host: 127.0.0.1',
+      'user-agent: bench/1.0',
+      `x-api-key: ${apiKey}`,
+      `idempotency-key: bench-purchase-${turn}-${buyer}-${i}`,
+      'content-type: application/json',
+      `content-length: ${Buffer.byteLength(BODY)}`,
+      '',
+      BODY,
+    ].join('\r\n'),
+  )
+}
+
+const purchaseRound = ({ server, data, load }: CommerceParts, { buyerKeys }: CommerceWorld, count: number) => {
+  const chains = buyerKeys.map((apiKey, buyer) => purchasesOf(apiKey, buyer, count))
+  const contender: Contender = { server, data, requests: [], status: [201, 202] }
+  return runRound(contender, load, { connections: buyerKeys.length, milliseconds: NO_END, chains })
+}
+
+const IDLE_MS = 4000
+
+/** What the process uses for a second in which nobody asks anything, in microseconds: its background looks for work all the time. */
+async function idleOf({ server }: CommerceParts): Promise<number> {
+  const before = (await server.usage()).cpuMicroseconds
+  await sleep(IDLE_MS)
+  return ((await server.usage()).cpuMicroseconds - before) / (IDLE_MS / 1000)
+}
+
+/** Of few and costly requests the idle work of the same while would be a large part. */
+const withoutIdle = (round: Round, idle: number): Round => ({
+  ...round,
+  cpu: round.cpu - idle / round.perSecond,
+})
+
+async function benchPurchases(parts: CommerceParts, world: CommerceWorld): Promise<string[]> {
+  const { bare, load } = parts
+  const idle = await idleOf(parts)
+  const options = { connections: CONNECTIONS, milliseconds: ROUND_MS }
+  await runRound(bare, load, { ...options, milliseconds: WARM_UP_MS })
+  await purchaseRound(parts, world, WARM_UP_PURCHASES)
+  const [own, other]: [Round[], Round[]] = [[], []]
+  for (let i = 0; i < ROUNDS; i++) {
+    other.push(await runRound(bare, load, options))
+    own.push(await purchaseRound(parts, world, PURCHASES_PER_ROUND))
+  }
+  return [
+    `a purchase begun (budgets, hold, ledger, events, audit), ${BUYERS} buyers of one organisation, ${ROUNDS} rounds in turn:`,
+    describe('bare Fastify, one SELECT', other),
+    describe('POST /api/v1/machine/licenses/purchase', own),
+    describe(
+      `without what it uses idle, ${(idle / 1e6).toFixed(3)} s a second`,
+      own.map((round) => withoutIdle(round, idle)),
+    ),
+    describeRatio(
+      ratioOf(
+        own.map((round) => withoutIdle(round, idle)),
+        other,
+      ),
+      LIMIT_PURCHASE,
+    ),
+  ]
+}
+
+async function benchLedger({ server, data, load }: CommerceParts, world: CommerceWorld): Promise<string[]> {
+  const start = performance.now()
+  const keys = {
+    empty: await world.ledgerKey(0),
+    short: await world.ledgerKey(A_PAGE),
+    long: await world.ledgerKey(LONG),
+  }
+  const lines = [
+    `ledgers: empty, of one page, and of ${LONG} transfers (made in ${((performance.now() - start) / 1000).toFixed(0)} s)`,
+  ]
+  const options = { connections: CONNECTIONS, milliseconds: ROUND_MS }
+  for (const [path, against] of [
+    ['/api/v1/machine/billing/balance', 'empty'],
+    ['/api/v1/machine/billing/credit-transactions?page=1', 'short'],
+    [`/api/v1/machine/billing/credit-transactions?page=${LONG / A_PAGE / 2}`, 'short'],
+  ] as const) {
+    const contender = (apiKey: string): Contender => ({
+      server,
+      data,
+      requests: [request(path, [`x-api-key: ${apiKey}`])],
+      // One agent asks more often than one may; that is the same for all of them.
+      status: [200, 429],
+    })
+    const rounds: Record<keyof typeof keys, Round[]> = { empty: [], short: [], long: [] }
+    for (let i = 0; i < ROUNDS; i++)
+      for (const name of ['empty', 'short', 'long'] as const)
+        rounds[name].push(await runRound(contender(keys[name]), load, options))
+    lines.push(`  ${path}`)
+    for (const name of ['empty', 'short', 'long'] as const) lines.push(describe(name, rounds[name]))
+    lines.push(describeRatio(ratioOf(rounds.long, rounds[against]), LIMIT_GROWN, `the ${against} one`))
+  }
+  return lines
+}
+
+export async function benchCommerce(parts: CommerceParts, say: (lines: readonly string[]) => void): Promise<void> {
+  const { server, data } = parts
+  const world = await makeCommerceWorld(`http://127.0.0.1:${server.port}`, data, BUYERS)
+  const cpu = async (): Promise<number> => (await server.usage()).cpuMicroseconds + (postgresMicroseconds(data) ?? 0)
+  try {
+    say(await benchPurchases(parts, world))
+    say(await benchLedger(parts, world))
+    say(await benchDeliveries(world, cpu))
+  } finally {
+    await world.close()
+    await sleep(0)
+  }
+}

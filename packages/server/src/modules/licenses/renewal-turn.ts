@@ -1,0 +1,217 @@
+import { recordSystem } from '../../audit/record.ts'
+import { inOrg } from '../../context.ts'
+import type { Db } from '../../db/database.ts'
+import { ApiError } from '../../errors.ts'
+import { monthsAfter } from '../../licenses/proration.ts'
+import type { RenewOutcome } from '../../licenses/provider.ts'
+import { insertPeriod } from '../charges/period-store.ts'
+import { externalIdOf } from './money.ts'
+import { backoffMs, later, MOST_UNKNOWN, MOST_UNREACHABLE, Overtaken, type Works } from './purchase-turn.ts'
+import { nextRenewal, type RenewalEvent } from './renewal-machine.ts'
+import { moveRenewalMoney, promiseRenewal, renewalCapture, renewalOwner, settleRenewal } from './renewal-money.ts'
+import type { RenewalRow } from './renewal-store.ts'
+import * as store from './renewal-store.ts'
+import { tellLicense } from './tell.ts'
+import { markCall, planCall } from './transition-store.ts'
+
+// One step of one renewal. Before the provider is asked it is written down that it will be; unknown is not failed, and the money stays
+// held until somebody knows.
+
+const LEASE_MS = 60_000
+const HOUR_MS = 3_600_000
+const REVIEW_MS = 6 * HOUR_MS
+
+type Changes = Parameters<typeof store.postponeRenewal>[2]
+
+const inOrgOf = <T>(
+  { worker }: Works,
+  { orgId }: Pick<RenewalRow, 'orgId'>,
+  work: (db: Db) => Promise<T>,
+): Promise<T> => inOrg({ database: worker }, orgId, work)
+
+const tell = (
+  works: Works,
+  db: Db,
+  { orgId, tenantId, instanceId, licenseStatus }: RenewalRow,
+  type: 'license.renewed' | 'license.expiring',
+  reason?: string,
+): Promise<string> =>
+  tellLicense(
+    works.deps,
+    db,
+    { orgId, tenantId, id: instanceId, status: licenseStatus, ...(reason && { reason }) },
+    type,
+  )
+
+interface Happened {
+  readonly event: RenewalEvent
+  readonly reason?: string
+  readonly changes?: Changes
+  readonly also?: (db: Db, at: Date) => Promise<void>
+}
+
+/** Changes the state, the money and everything told of it, in one transaction and in the order of locks. */
+async function happen(works: Works, row: RenewalRow, { event, reason, changes, also }: Happened): Promise<void> {
+  const step = nextRenewal(row.state, event)
+  if (!step) throw new Error(`a renewal that is ${row.state} cannot be ${event}`)
+  const { deps } = works
+  const { money } = step
+  const at = deps.now()
+  const isOver = step.to === 'renewed' || step.to === 'lapsed'
+  await inOrgOf(works, row, async (db) => {
+    if (money === 'hold') await promiseRenewal(deps, db, row)
+    if (money === 'capture' || money === 'release')
+      await settleRenewal(deps, db, row, money === 'capture' ? BigInt(row.amount) : 0n)
+    const next = { reason: reason ?? null, attempts: 0, next_at: isOver ? null : at, ...changes }
+    if (!(await store.moveRenewal(db, row, { to: step.to, cause: event, at }, next))) throw new Overtaken()
+    await also?.(db, at)
+    if (step.to === 'lapsed' && event !== 'ended') await tell(works, db, row, 'license.expiring', reason)
+    if (money !== 'none') await moveRenewalMoney(deps, db, row, money)
+  })
+}
+
+const SHORTAGES = new Set(['insufficient_credit', 'budget_exceeded', 'budget_transaction_limit'])
+
+/** Holds the money, or waits for it until the period has ended. Whoever comes late still tries once. */
+async function fund(works: Works, row: RenewalRow): Promise<void> {
+  const at = works.deps.now()
+  const isActive = await inOrgOf(works, row, (db) => store.holdActive(db, row))
+  if (!isActive) return happen(works, row, { event: 'ended', reason: 'license_ended' })
+  if (at >= row.startsAt && row.attempts > 0)
+    return happen(works, row, { event: 'over', reason: row.reason ?? 'not_funded' })
+  try {
+    return await happen(works, row, { event: 'funded' })
+  } catch (error) {
+    if (!(error instanceof ApiError) || !SHORTAGES.has(error.code)) throw error
+    const { code } = error
+    const again = later(at, HOUR_MS)
+    const next_at = again > row.startsAt && at < row.startsAt ? row.startsAt : again
+    await inOrgOf(works, row, async (db) => {
+      if (row.attempts === 0) await tell(works, db, row, 'license.expiring', code)
+      await store.postponeRenewal(db, row, { attempts: row.attempts + 1, reason: code, next_at })
+    })
+  }
+}
+
+const callOf = ({ orgId, renewalId }: RenewalRow) => ({ orgId, objectId: renewalId, op: 'renew' }) as const
+
+/** The last moment at which it can be stopped by ending the licence. */
+async function ask(works: Works, row: RenewalRow): Promise<void> {
+  const isActive = await inOrgOf(works, row, (db) => store.holdActive(db, row))
+  if (!isActive) return happen(works, row, { event: 'ended', reason: 'license_ended' })
+  const also = async (db: Db, at: Date): Promise<void> => {
+    if (!(await store.holdActive(db, row))) throw new Overtaken()
+    await planCall(db, callOf(row), { provider: row.provider, digest: '', at })
+  }
+  await happen(works, row, { event: 'ask', also })
+}
+
+async function askProvider(works: Works, row: RenewalRow): Promise<RenewOutcome> {
+  const at = works.deps.now()
+  const renew = works.providers.get(row.provider)?.renew
+  if (!renew) return { kind: 'unavailable', cause: 'not_in_the_catalogue' }
+  await inOrgOf(works, row, (db) => markCall(db, callOf(row), 'sent', at))
+  const { orgId, renewalId: key, instanceRef, quantity, startsAt: from } = row
+  return renew({
+    orgId,
+    externalId: externalIdOf(row),
+    instanceRef,
+    quantity,
+    from,
+    key,
+    amount: BigInt(row.amount),
+    at,
+  })
+}
+
+/** Waits longer each time, and ends in `event` when it has waited enough. */
+async function retry(
+  works: Works,
+  row: RenewalRow,
+  { isEnough, event, reason }: { readonly isEnough: boolean; readonly event: RenewalEvent; readonly reason: string },
+): Promise<void> {
+  const at = works.deps.now()
+  const attempts = row.attempts + 1
+  if (isEnough && nextRenewal(row.state, event))
+    return happen(works, row, {
+      ...{ event, reason },
+      ...(event === 'unclear' && { changes: { next_at: later(at, REVIEW_MS) } }),
+    })
+  const next_at = later(at, row.state === 'in_review' ? REVIEW_MS : backoffMs(attempts))
+  return inOrgOf(works, row, (db) => store.postponeRenewal(db, row, { attempts, reason, next_at }))
+}
+
+const renewed =
+  (works: Works, row: RenewalRow, endsAt: Date) =>
+  async (db: Db, at: Date): Promise<void> => {
+    const { orgId, instanceId, periodNo, startsAt, amount } = row
+    const paid = { amount, transferId: renewalCapture(row), owner: renewalOwner(row) }
+    await insertPeriod(db, { orgId, instanceId, periodNo, startsAt, endsAt, ...paid }, at)
+    await store.extendInstance(db, row, endsAt)
+    await markCall(db, callOf(row), 'done', at)
+    await tell(works, db, row, 'license.renewed')
+    await recordSystem(works.deps, db, orgId, 'licenses', {
+      action: 'license.renew',
+      targets: [
+        { type: 'license', id: instanceId },
+        { type: 'license_renewal', id: row.renewalId },
+      ],
+      metadata: { amount, periodEnd: endsAt.toISOString() },
+    })
+  }
+
+async function settleAnswer(works: Works, row: RenewalRow, outcome: RenewOutcome): Promise<void> {
+  const attempts = row.attempts + 1
+  switch (outcome.kind) {
+    case 'renewed': {
+      const endsAt = outcome.periodEnd ?? monthsAfter(row.anchor, row.periodNo)
+      // More than was held is not paid, and a period that has no end is none.
+      if (outcome.amount > BigInt(row.amount) || endsAt <= row.startsAt)
+        return retry(works, row, { isEnough: true, event: 'unclear', reason: 'provider_wrong_amount' })
+      return happen(works, row, { event: 'confirmed', also: renewed(works, row, endsAt) })
+    }
+    case 'rejected': {
+      const also = (db: Db, at: Date): Promise<void> => markCall(db, callOf(row), 'done', at)
+      return happen(works, row, { event: 'refused', reason: `provider_${outcome.code}`, also })
+    }
+    case 'unavailable': {
+      const isEnough = attempts >= MOST_UNREACHABLE && works.deps.now() >= row.startsAt
+      return retry(works, row, { isEnough, event: 'unreachable', reason: 'provider_unavailable' })
+    }
+    case 'unknown': {
+      await inOrgOf(works, row, (db) => markCall(db, callOf(row), 'unknown', works.deps.now()))
+      const isEnough = attempts >= MOST_UNKNOWN
+      return retry(works, row, { isEnough, event: 'unclear', reason: 'provider_outcome_unknown' })
+    }
+  }
+}
+
+async function step(works: Works, row: RenewalRow): Promise<void> {
+  switch (row.state) {
+    case 'waiting':
+      return fund(works, row)
+    case 'reserved':
+      return ask(works, row)
+    case 'renewing':
+    case 'in_review':
+      return settleAnswer(works, row, await askProvider(works, row))
+    case 'renewed':
+    case 'lapsed':
+      return inOrgOf(works, row, (db) => store.postponeRenewal(db, row, { next_at: null }))
+  }
+}
+
+/** Takes one turn; false if nothing is due. */
+export async function takeRenewalTurn(works: Works): Promise<boolean> {
+  const { deps, worker } = works
+  const claimed = await worker.kysely.transaction().execute((db) => store.claimRenewal(db, deps.now(), LEASE_MS))
+  if (!claimed) return false
+  const row = await inOrgOf(works, claimed, (db) => store.renewal(db, claimed.orgId, claimed.renewalId))
+  if (!row) throw new Error('a renewal that is due is gone')
+  try {
+    await step(works, row)
+  } catch (error) {
+    if (!(error instanceof Overtaken)) throw error
+  }
+  return true
+}
