@@ -87,7 +87,8 @@ it('shows the setup token of a running server to people only, and touches no dat
 })
 
 it('makes nothing where there is no data', async () => {
-  for (const words of [['orgs'], ['backup', 'none.srb'], ['rotate-root-key', '--yes'], ['global-admin-key', 'list']])
+  const some = [['orgs'], ['backup', 'none.srb'], ['global-admin-key', 'list'], ['license-review', 'list']]
+  for (const words of [...some, ['rotate-root-key', '--yes'], ['rotate-issuer-key', '--yes']])
     await refused(['admin', ...words, '--data', 'nowhere'], 'no_data_here', 5)
   expect(await jsonOf(machine, ['admin', 'upgrade-check', '--data', 'nowhere'])).toMatchObject({ state: 'empty' })
   expect(existsSync(at('nowhere'))).toBe(false)
@@ -112,6 +113,20 @@ it('makes, lists and ends global-admin keys; a key is shown once, to people or i
   await refused([...keys, 'revoke', '--key', 'sra_other', '--yes', ...onData], 'global_admin_key_not_found', 5)
   expect(await jsonOf(machine, [...keys, 'revoke', '--yes', ...onData])).toMatchObject({ revoked: 1 })
   await refused([...keys, 'frobnicate', ...onData], 'usage', 2)
+})
+
+it('lists and gives up purchases that wait for a human, and makes another key for licences', async () => {
+  const review = ['admin', 'license-review']
+  expect(await jsonOf(machine, [...review, 'list', ...onData])).toMatchObject({
+    org: { name: 'Northwind' },
+    purchases: [],
+  })
+  await refused([...review, 'give-up', '--yes', ...onData], 'usage', 2)
+  await refused([...review, 'give-up', 'pur_none', ...onData], 'confirmation_required', 2)
+  await refused([...review, 'give-up', 'pur_none', '--yes', ...onData], 'purchase_not_in_review', 5)
+  await refused(['admin', 'rotate-issuer-key', ...onData], 'confirmation_required', 2)
+  const made = await jsonOf<{ kid: string }>(machine, ['admin', 'rotate-issuer-key', '--yes', ...onData])
+  expect(made.kid).toMatch(/^[A-Za-z0-9_-]{16}$/)
 })
 
 it('backs up into a file of its own, says what is in it, and an upgrade check knows of it', async () => {

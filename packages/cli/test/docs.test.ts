@@ -2,6 +2,7 @@ import { chmodSync, globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { workOnLicensesOf } from '../../server/test/provider/background.ts'
 import { linesOf, missingLines, type Page, parsePage } from './docs/page.ts'
 import { makeReader, type Place, ROOT, strangers } from './docs/reader.ts'
 import { plainWords } from './docs/words.ts'
@@ -38,7 +39,12 @@ async function placeFor({ starts, path }: Page): Promise<Place> {
     return { machine, url: undefined }
   }
   const world: World = await startWorld()
-  onTestFinished(() => world.close())
+  // What a server does by itself, as a page about it expects.
+  const work = workOnLicensesOf(world.h)
+  onTestFinished(async () => {
+    await work.stop()
+    await world.close()
+  })
   const machine = await world.founderMachine()
   if (starts === 'prod') {
     const done = [

@@ -124,6 +124,14 @@ async function meet(attack: Attack, args: readonly string[], isRun: boolean): Pr
   if (code !== 9 || attack.deed === 'project' || attack.deed === 'me') return
   expect(evidenceOf(machine).length).toBeGreaterThan(before)
   expect(JSON.parse(readFileSync(shown.evidence ?? '', 'utf8')).code).toBe(shown.code)
+  await expectHolds(machine, shown)
+}
+
+/** Whoever gets the file comes to the same, without keys and without the server. */
+async function expectHolds(machine: Machine, { code, evidence = '' }: { code: string; evidence?: string }) {
+  const verdict = (await machine.call(['trust', 'check', evidence, '--json'])).json().data as Record<string, unknown>
+  expect(verdict).toMatchObject({ claimed: code })
+  if (verdict.checkable && verdict.found !== null) expect(verdict).toMatchObject({ found: code, reproduced: true })
 }
 
 /** These forge one answer of a log that the command line has asked about a moment before: it is met as a fork, which has its own rows. */

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { giveLicense, takeChargeTurns } from '../../server/test/money/charge-world.ts'
 import { fundCredit } from '../../server/test/operator.ts'
 import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
@@ -85,4 +86,28 @@ it('reads the records of a domain, and says what is none', async () => {
   expect(await jsonOf(machine, ['domain', 'records', 'acme.dev', '--type', 'A'])).toMatchObject({ records: [] })
   await refused(['domain', 'records', 'nobody.dev'], 'domain_not_found', 5)
   await refused(['domain', 'records', 'localhost'], 'invalid_domain', 6)
+})
+
+interface Charged {
+  readonly status: string
+  readonly total: { readonly amount: string }
+  readonly licenses: readonly { readonly name: string; readonly lines?: readonly { readonly kind: string }[] }[]
+}
+
+it('shows what licences cost in a month, by licence and by day', async () => {
+  const { orgId, tenantId } = world.founder
+  const startsAt = world.h.deps.now()
+  for (const amount of [3_000_000n, 1_500_000n])
+    await giveLicense(world.h, { orgId, tenantId, buyer: 'agent:x', startsAt, endsAt: null, amount })
+  await takeChargeTurns(world.h)
+  const month = await jsonOf<Charged>(machine, ['billing', 'charges'])
+  expect([month.status, month.total.amount, month.licenses.length]).toEqual(['open', '4500000', 2])
+  const days = await jsonOf<Charged>(machine, ['billing', 'charges', '--lines', '--license', 'mail-pro'])
+  expect(days.licenses.flatMap(({ lines = [] }) => lines.map(({ kind }) => kind))).toEqual(['setup', 'setup'])
+  const none = await jsonOf<Charged>(machine, ['billing', 'charges', '--license', 'another'])
+  expect([none.licenses, none.total.amount]).toEqual([[], '0'])
+  const shown = await machine.call(['billing', 'charges'])
+  expect(shown.stdout).toMatch(/Mail +lic_\S+ +3\.00 USD/)
+  expect(shown.stderr).toContain('(open): 4.50 USD')
+  await refused(['billing', 'charges', '--month', '2026-13'], 'usage', 2)
 })

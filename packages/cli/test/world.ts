@@ -155,8 +155,8 @@ export async function signIn(machine: Machine, url: string, founder: FirstPerson
   await keepPerson(cli, 'default', profile, founder, founder.codes.deviceSecret)
 }
 
-export async function startWorld(): Promise<World> {
-  const h = await startHarness()
+export async function startWorld(config: Parameters<typeof startHarness>[0] = {}): Promise<World> {
+  const h = await startHarness(config)
   const founder = await foundOrg(h)
   const folder = mkdtempSync(join(tmpdir(), 'sr-cli-'))
   let made = 0

@@ -1,6 +1,14 @@
 export { type CallOptions, type Client, type ClientOptions, createClient } from './client.ts'
+export { type DotenvEntry, DotenvError, parseDotenv } from './dotenv.ts'
 export { ApiError, TransportError } from './errors.ts'
 export { keyWords } from './key-words.ts'
+export {
+  type LicenseClaims,
+  type LicenseProblem,
+  LicenseVerificationError,
+  type VerifyLicenseOptions,
+  verifyLicense,
+} from './license-key.ts'
 export {
   type Codes,
   connect,
@@ -42,6 +50,7 @@ export {
   restoredLog,
   sendRecovery,
 } from './people-recovery.ts'
+export type { IssuerKey } from './provisioner.ts'
 export { AnyStrongroom as Strongroom } from './strongroom/strongroom-any.ts'
 export * from './strongroom/surface.ts'
 export { verifyWebhook, type WebhookEvent, type WebhookHeaders, WebhookVerificationError } from './webhooks.ts'

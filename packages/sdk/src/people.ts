@@ -15,6 +15,7 @@ import {
   makeRecoveryCode,
   openKeys,
   orgGenesis,
+  type Policy,
   type PrivateKeyMaterial,
   ProtocolError,
   parseDeviceSecret,
@@ -24,6 +25,7 @@ import {
 } from '@strongroom/protocol'
 import { type Client, type ClientOptions, createClient } from './client.ts'
 import { provePassphrase, type Registration, randomText, recoveryTokenOf, registerPassphrase } from './passphrase.ts'
+import { published } from './provisioner.ts'
 import { Secret } from './strongroom/secret.ts'
 
 // How a person comes in: the first one of an organisation, and everybody at login. Keys are made here and leave only sealed.
@@ -141,6 +143,15 @@ export interface FirstPerson extends Person {
   readonly codes: Codes
 }
 
+/**
+ * Names who signs hand-offs of licences on this server, so that what is bought can be taken. A server that says nothing of it, or nothing
+ * that holds, is set up all the same: `licenses.enable` names it later.
+ */
+async function firstPolicy({ baseUrl, fetch }: Server): Promise<Policy> {
+  const { provisioner } = (await published(baseUrl, fetch).catch(() => undefined)) ?? {}
+  return { ...defaultPolicy(1), ...(provisioner !== undefined && { provisioners: [provisioner] }) }
+}
+
 /** Makes the organisation of a new server: its first person with keys, its genesis document, its first tenant. */
 export async function setUp(options: SetUpOptions): Promise<FirstPerson> {
   const { email, orgName, userName, tenantName, setupToken } = options
@@ -159,7 +170,7 @@ export async function setUp(options: SetUpOptions): Promise<FirstPerson> {
     org: orgId,
     at: Date.now(),
     admins: [{ kid, key: key.bundle }],
-    policy: defaultPolicy(1),
+    policy: await firstPolicy(options),
     salt: randomText(16),
   }
   const genesis = await makeDocument(orgGenesis, members, [identity])

@@ -1,6 +1,7 @@
 import type { Group } from '../model/command.ts'
 import { backup, restore } from './admin/archive.ts'
 import { globalAdminKey, orgs } from './admin/keys.ts'
+import { licenseReview, rotateIssuerKey } from './admin/licenses.ts'
 import { setupToken } from './admin/setup-token.ts'
 import { rotateRootKey, upgradeCheck } from './admin/upkeep.ts'
 
@@ -13,6 +14,8 @@ export const admin: Group = {
     'rotate-root-key': rotateRootKey,
     'setup-token': setupToken,
     'global-admin-key': globalAdminKey,
+    'license-review': licenseReview,
+    'rotate-issuer-key': rotateIssuerKey,
     orgs,
   },
 }

@@ -11,6 +11,7 @@ export const run = command({
   flags: {
     vault: flag.many('variables of this vault', 'NAME', { completes: 'vault' }),
     project: flag.text('variables of this project', 'NAME', { completes: 'project' }),
+    license: flag.many('variables of this licence', 'NAME'),
     env: flag.many('environment of strongroom.toml', 'NAME'),
     'env-file': flag.many('dotenv file with sr:// references', 'FILE', { completes: 'file' }),
     only: flag.many('only these variables', 'A,B'),

@@ -1,6 +1,7 @@
 import { arg, command, flag, type Group } from '../model/command.ts'
 import { table } from '../output/table.ts'
 import { shortTime } from '../output/time.ts'
+import { check } from './trust-check.ts'
 
 const shapes = () => import('../schemas/monitoring.ts')
 
@@ -89,5 +90,5 @@ const pin = command({
 
 export const trust: Group = {
   summary: 'what this machine has pinned',
-  verbs: { list, alarms, pin, export: exportAnchor },
+  verbs: { list, alarms, check, pin, export: exportAnchor },
 }

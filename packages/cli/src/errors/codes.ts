@@ -222,6 +222,14 @@ export const CLI_CODES = {
       'You are on the access list of the vault, but its key was not wrapped for the key you use now, for instance because that one is new. An administrator of the vault shares it again.',
   },
   agent_not_found: { exitCode: EXIT.notFound, about: 'There is no agent of this name or id that you can see.' },
+  webhook_not_found: {
+    exitCode: EXIT.notFound,
+    about: 'There is no such webhook endpoint, or it belongs to another key: each key sees its own.',
+  },
+  license_not_yours: {
+    exitCode: EXIT.notFound,
+    about: 'You have bought no licence of this name or id. `strongroom license list` shows what you have.',
+  },
   bundle_not_here: {
     exitCode: EXIT.notFound,
     about:

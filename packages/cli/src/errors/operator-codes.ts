@@ -56,6 +56,11 @@ export const OPERATOR_CODES = {
   },
   org_not_found: { exitCode: NOT_FOUND, about: 'There is no organisation of this name or id on the server.' },
   org_ambiguous: { exitCode: NOT_FOUND, about: 'The server has several organisations. Name one by its id.' },
+  purchase_not_in_review: {
+    exitCode: NOT_FOUND,
+    about:
+      'No purchase with this id waits for a decision of the operator. `strongroom admin license-review list` shows them.',
+  },
   global_admin_key_not_found: { exitCode: NOT_FOUND, about: 'No global-admin key with this access key works.' },
   passphrase_short: { exitCode: INVALID, about: 'A passphrase of less than 12 characters protects nothing.' },
   no_recovery_due: {

@@ -69,6 +69,7 @@ const EXIT_OF_STATUS: Readonly<Record<number, number>> = {
   403: EXIT.denied,
   404: EXIT.notFound,
   409: EXIT.invalid,
+  410: EXIT.notFound,
   413: EXIT.invalid,
   422: EXIT.invalid,
   429: EXIT.rateLimited,

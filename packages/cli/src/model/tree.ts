@@ -116,10 +116,20 @@ export const TREE: Readonly<Record<string, Entry>> = {
     heading: 'money',
     load: async () => (await import('../commands/budget.ts')).budget,
   },
+  license: {
+    summary: 'licences: bought within budgets, handed over sealed',
+    heading: 'money',
+    load: async () => (await import('../commands/license.ts')).license,
+  },
   domain: {
     summary: 'domains that are managed here',
     heading: 'manage',
     load: async () => (await import('../commands/domain.ts')).domain,
+  },
+  webhook: {
+    summary: 'signed events, at an address of yours',
+    heading: 'manage',
+    load: async () => (await import('../commands/webhook.ts')).webhook,
   },
   trust: {
     summary: 'what this machine has pinned',

@@ -44,6 +44,8 @@ export async function readPart(
   const { source } = part
   const vault = 'vault' in source ? source.vault : part.from
   return readWanted(cli, strongroom, part, freshness).catch(async (error: unknown) => {
+    // In which vault a licence lies is not known before it was read.
+    if ('license' in source) throw error
     const { explainingKeys } = await import('../errors/wrapped-key.ts')
     return explainingKeys(cli, vault, () => Promise.reject(error))
   })

@@ -20,13 +20,15 @@ export type Variables = Readonly<Record<string, Variable>>
 export interface Manifest {
   readonly path: string
   readonly project?: string
+  /** Licences whose variables come beside whatever else there is. */
+  readonly licenses: readonly string[]
   /** Undefined where no variables are listed: the project gives them all. */
   environment(name: string): Variables | undefined
   readonly environments: readonly string[]
 }
 
 const DEFAULT = 'default'
-const TOP = ['project', 'env', 'tasks', 'hosts'] as const
+const TOP = ['project', 'licenses', 'env', 'tasks', 'hosts'] as const
 const TASK = { run: 'list', env: 'list' } as const
 const HOST = { use: 'text', as: 'text', allow: 'list', deny: 'list' } as const
 
@@ -148,8 +150,10 @@ export async function parseManifest(path: string, text: string): Promise<Manifes
     )
   }
   ensureKnown(place, table, TOP)
-  const { project, env, tasks, hosts } = table
+  const { project, licenses = [], env, tasks, hosts } = table
   if (project !== undefined && !isText(project)) refuse(place, ['project'], 'project is the name of a project')
+  if (!Array.isArray(licenses) || !licenses.every(isText))
+    throw refusal(place, ['licenses'], 'licenses is a list of names', 'licenses = ["NAME"]')
   if (env !== undefined && !isTable(env)) refuse(place, ['env'], 'env is a table: [env]')
   ensureRules(place, 'tasks', tasks, TASK)
   ensureRules(place, 'hosts', hosts, HOST)
@@ -158,6 +162,7 @@ export async function parseManifest(path: string, text: string): Promise<Manifes
   return {
     path,
     ...(isText(project) && { project }),
+    licenses,
     environment: (name) => (env === undefined && name === DEFAULT ? undefined : resolved(place, all, name)),
     environments: [...all.keys()],
   }

@@ -65,6 +65,8 @@ export async function partsOf(cli: Cli, strongroom: Strongroom, sources: readonl
     if (source.kind === 'variables') parts.push(partOfVariables(source.from, source.variables))
     else if (source.kind === 'project')
       parts.push({ ...NOTHING, source: { project: source.project }, from: source.project })
+    else if (source.kind === 'license')
+      parts.push({ ...NOTHING, source: { license: source.license }, from: source.license })
     else {
       const vault = source.kind === 'vault' ? source.vault : await onlyVault(cli, strongroom)
       parts.push({ ...NOTHING, source: { vault }, from: source.kind === 'vault' ? vault : 'the only vault' })

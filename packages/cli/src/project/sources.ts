@@ -11,6 +11,8 @@ import { nearestManifest } from './nearest-manifest.ts'
 export interface SourceFlags {
   readonly vault: readonly string[]
   readonly project: string | undefined
+  /** Only for commands that take licences. */
+  readonly license?: readonly string[]
   readonly env: readonly string[]
   readonly 'env-file': readonly string[]
 }
@@ -18,6 +20,7 @@ export interface SourceFlags {
 export type Source =
   | { readonly kind: 'vault'; readonly vault: string }
   | { readonly kind: 'project'; readonly project: string }
+  | { readonly kind: 'license'; readonly license: string }
   | { readonly kind: 'variables'; readonly from: string; readonly variables: Readonly<Record<string, Variable>> }
   /** The only vault there is; which one that is has to be asked. */
   | { readonly kind: 'only-vault' }
@@ -30,12 +33,16 @@ async function readManifest(path: string): Promise<Manifest> {
 
 function fromManifest(manifest: Manifest, names: readonly string[]): readonly Source[] {
   const { path, project } = manifest
-  if (names.length > 0)
-    return names.map((name) => ({ kind: 'variables', from: name, variables: manifest.environment(name) ?? {} }))
+  const licenses = manifest.licenses.map((license): Source => ({ kind: 'license', license }))
+  const named = names.map(
+    (name): Source => ({ kind: 'variables', from: name, variables: manifest.environment(name) ?? {} }),
+  )
+  if (named.length > 0) return [...named, ...licenses]
   const variables = manifest.environment('default')
-  if (variables) return [{ kind: 'variables', from: 'strongroom.toml', variables }]
-  if (project !== undefined) return [{ kind: 'project', project }]
-  throw new CliError('project_file_invalid', `${path} lists no variables and names no project`, {
+  if (variables) return [{ kind: 'variables', from: 'strongroom.toml', variables }, ...licenses]
+  if (project !== undefined) return [{ kind: 'project', project }, ...licenses]
+  if (licenses.length > 0) return licenses
+  throw new CliError('project_file_invalid', `${path} lists no variables and names no project or licence`, {
     fix: 'add [env], or project = "NAME"',
   })
 }
@@ -51,6 +58,7 @@ async function fromFlags(cli: Cli, flags: SourceFlags): Promise<readonly Source[
   const { cwd } = cli.io
   const sources: Source[] = flags.vault.map((vault) => ({ kind: 'vault', vault }))
   if (flags.project !== undefined) sources.push({ kind: 'project', project: flags.project })
+  for (const license of flags.license ?? []) sources.push({ kind: 'license', license })
   if (flags.env.length > 0) {
     const path = nearestManifest(cwd)
     if (path === undefined)

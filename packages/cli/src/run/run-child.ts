@@ -45,7 +45,8 @@ function ensureSensible({ io, isAgent, globals }: Cli, flags: RunFlags): OnChang
 }
 
 const isSourceGiven = (flags: RunFlags): boolean =>
-  flags.vault.length + flags.env.length + flags['env-file'].length > 0 || flags.project !== undefined
+  flags.vault.length + (flags.license ?? []).length + flags.env.length + flags['env-file'].length > 0 ||
+  flags.project !== undefined
 
 interface Sources {
   readonly read: readonly PartRead[]

@@ -30,6 +30,21 @@ export const orgsShape = Type.Array(
   Type.Object({ orgId: Type.String(), name: Type.String(), createdAt: Type.String() }),
 )
 
+const inReview = Type.Object({
+  purchaseId: Type.String(),
+  name: Type.String(),
+  provider: Type.String(),
+  amount: Type.String({ description: 'In millionths of a dollar; it stays held' }),
+  reason: orNull,
+  since: Type.String(),
+})
+export const licenseReviewShape = Type.Union([
+  Type.Object({ org, purchases: Type.Array(inReview) }),
+  Type.Object({ org, purchaseId: Type.String() }),
+])
+
+export const issuerKeyShape = Type.Object({ kid: Type.String({ description: 'Of the key that signs from now on' }) })
+
 export const backupShape = Type.Object({
   file: Type.String(),
   bytes: Type.Integer(),

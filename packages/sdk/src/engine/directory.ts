@@ -60,7 +60,7 @@ const keysOf = (
     options,
   )
 
-async function verifyDirectoryAnswer(actor: Actor, answer: unknown, pins: Pins): Promise<VerifiedDirectory> {
+export async function verifyDirectoryAnswer(actor: Actor, answer: unknown, pins: Pins): Promise<VerifiedDirectory> {
   const { genesis, policies, records, capSets, transparency } = membersOf(answer, 'answer')
   for (const [name, list] of Object.entries({ policies, records, capSets })) listOf(list, name)
   const freshness = { now: actor.now(), maxStaleMs: actor.policy.maxStaleMs }

@@ -1,6 +1,8 @@
 import type { Budget, billing, budgets, domains, Input, Output } from '@strongroom/contract'
 import type { ApiPromise, RequestOptions } from './call.ts'
+import { type Charges, chargesOf } from './charges.ts'
 import type { Core } from './core.ts'
+import { type Funding, fundingOf } from './funding.ts'
 import { type ListParams, numberedPages, type PagePromise } from './pages.ts'
 
 // Credit, budgets and domains. Amounts are whole micro-units in strings; `formatMoney` shows them to people.
@@ -13,7 +15,7 @@ export type BudgetChange = Input<typeof budgets.update>['body']
 export type DnsRecords = Output<typeof domains.records>
 export type DnsQuestion = Input<typeof domains.records>['query']
 
-export interface Billing {
+export interface Billing extends Funding, Charges {
   /** What was paid in, what is held, what is left. */
   balance(options?: RequestOptions): ApiPromise<Balance>
   /** Every movement of the credit, newest first. */
@@ -35,6 +37,8 @@ export interface Domains {
 }
 
 export const billingOf = (core: Core): Billing => ({
+  ...fundingOf(core),
+  ...chargesOf(core),
   balance: (options) => core.call(options, ({ client, options: call }) => client.billing.balance({}, call)),
   readiness: (options) => core.call(options, ({ client, options: call }) => client.billing.readiness({}, call)),
   transactions: (params = {}, options) =>

@@ -5,6 +5,7 @@ import { ApiError, type RefusalContext } from '../errors.ts'
 import {
   AbortedError,
   AuthenticationError,
+  BudgetExceededError,
   ConflictError,
   IntegrityError,
   NotCachedError,
@@ -49,6 +50,7 @@ const BY_STATUS: Readonly<Record<number, ApiErrorClass>> = {
 
 function classOf(status: number, code: string): ApiErrorClass {
   if (code === 'self_lockout') return SelfLockoutError
+  if (status === 402 && code.startsWith('budget_')) return BudgetExceededError
   return BY_STATUS[status] ?? (status >= 500 ? ServerError : ApiError)
 }
 

@@ -76,7 +76,9 @@ function parse(data: string): VaultEvent | undefined {
 /** A server that sends without an end of an event is not listened to for ever. */
 const MAX_EVENT_LENGTH = 1_048_576
 
-async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<{ id: string | undefined; data: string }> {
+export async function* eventsIn(
+  body: ReadableStream<Uint8Array>,
+): AsyncGenerator<{ id: string | undefined; data: string }> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
   let text = ''
@@ -92,7 +94,8 @@ async function* eventsIn(body: ReadableStream<Uint8Array>): AsyncGenerator<{ id:
         const lines = block.split('\n')
         const id = lines.find((line) => line.startsWith('id: '))?.slice(4)
         const data = lines.filter((line) => line.startsWith('data: ')).map((line) => line.slice(6))
-        if (data.length > 0) yield { id, data: data.join('\n') }
+        // A place alone comes where nothing has happened.
+        if (data.length > 0 || id !== undefined) yield { id, data: data.join('\n') }
       }
     }
   } finally {

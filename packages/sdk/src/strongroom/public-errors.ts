@@ -73,6 +73,13 @@ export class ConflictError extends ApiError {
 export class SelfLockoutError extends ConflictError {
   override name = 'SelfLockoutError'
 }
+/** 402: no room in a budget, or not for so much at once. */
+export class BudgetExceededError extends ApiError {
+  override name = 'BudgetExceededError'
+  get budget(): { readonly budgetId?: string; readonly remaining?: string; readonly resetsAt?: string | null } {
+    return (this.details ?? {}) as object
+  }
+}
 export class RateLimitError extends ApiError {
   override name = 'RateLimitError'
   get retryAfterMs(): number {

@@ -17,6 +17,8 @@ import type { SetOptions, SetResult } from './write-secret.ts'
 export type EnvSource =
   | { readonly vault: string }
   | { readonly project: string }
+  /** By id, or by slug or name where the caller has one of it. */
+  | { readonly license: string }
   | { readonly refs: Readonly<Record<string, SecretRef | string>> }
 
 export interface EnvOptions extends RequestOptions {
@@ -166,6 +168,7 @@ async function readSource(
     ensureExportable(parts.secrets.keys(), options.allowNames)
     return envBundle(parts)
   }
+  if ('license' in source) return (await import('./license-env.ts')).licenseEnv(core, place, source.license, options)
   const caching = cachingOf(core.config, options)
   const from = { ...reader, caching, isOffline: caching.cached === 'only' }
   const outcomes = await readAll(from, source.refs, false)

@@ -130,12 +130,20 @@ async function openActor(config: Config, client: Client): Promise<Actor> {
 export function makeSession(): Session {
   let opening: Promise<Actor> | undefined
   return {
-    open: (config, client) => {
-      opening ??= openActor(config, client).catch((error: unknown) => {
-        opening = undefined
-        throw error
-      })
-      return opening
+    open: async (config, client) => {
+      for (;;) {
+        const isOwn = opening === undefined
+        opening ??= openActor(config, client).catch((error: unknown) => {
+          opening = undefined
+          throw error
+        })
+        try {
+          return await opening
+        } catch (error) {
+          // What ended the call of somebody else, such as its signal, does not concern this one: it opens by itself.
+          if (isOwn) throw error
+        }
+      }
     },
     replace: (actor) => {
       opening = Promise.resolve(actor)

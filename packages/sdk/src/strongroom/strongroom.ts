@@ -6,6 +6,7 @@ import { type Core, makeCore } from './core.ts'
 import { type Feedback, feedbackOf } from './feedback.ts'
 import { ensureSelf, type PrincipalInfo, principalInfo, type TenantContext, tenantContext } from './identity.ts'
 import { type Items, itemsOf } from './items.ts'
+import { type Licenses, licensesOf } from './licenses.ts'
 import { type Monitoring, monitoringOf } from './monitoring.ts'
 import { configOf, type Platform, type StrongroomOptions } from './options.ts'
 import { type Permissions, permissionsOf } from './permissions.ts'
@@ -17,6 +18,7 @@ import { type Secrets, secretsOf } from './secrets.ts'
 import { makeSession, type Session } from './session.ts'
 import { type Transparency, transparencyOf } from './transparency.ts'
 import { type Vaults, vaultsOf } from './vaults.ts'
+import { type Webhooks, webhooksOf } from './webhooks.ts'
 
 const INSPECT = Symbol.for('nodejs.util.inspect.custom')
 
@@ -51,6 +53,8 @@ export class Strongroom {
   readonly billing: Billing
   readonly budgets: Budgets
   readonly domains: Domains
+  readonly licenses: Licenses
+  readonly webhooks: Webhooks
   readonly #core: Core
   readonly #options: StrongroomOptions
   readonly #platform: Platform
@@ -74,6 +78,8 @@ export class Strongroom {
     this.billing = billingOf(core)
     this.budgets = budgetsOf(core)
     this.domains = domainsOf(core)
+    this.licenses = licensesOf(core)
+    this.webhooks = webhooksOf(core)
   }
 
   /** The same client with other options; opened keys and what was verified are shared unless they concern them. */

@@ -37,12 +37,29 @@ export type {
 } from './billing.ts'
 export { type Bundle, formatBundle, parseBundle } from './bundle.ts'
 export type { ApiPromise, RequestOptions } from './call.ts'
+export type { ChargedMonth, ChargeFilter, Charges, LicenseCharges } from './charges.ts'
 export type { EnvBundle } from './env-bundle.ts'
 export { nameProblem } from './env-names.ts'
 export type { VaultEvent } from './events.ts'
 export type { Feedback, FeedbackMessage } from './feedback.ts'
+export type { Funding, FundingIntent, FundingWait, NewFunding } from './funding.ts'
 export type { PrincipalInfo, TenantContext } from './identity.ts'
 export type { Item, ItemChange, ItemSummary, Items, NewField, NewItem } from './items.ts'
+export type {
+  Ending,
+  LicenseDestination,
+  LicenseInstance,
+  LicenseOrder,
+  Licenses,
+  LongRunning,
+  Offer,
+  Purchase,
+  PurchaseState,
+  TerminateOptions,
+  Termination,
+  TerminationState,
+  WaitOptions,
+} from './licenses.ts'
 export type { ActivityEvent, AuditEvent, MetricStats, Monitoring, RequestEvent } from './monitoring.ts'
 export type {
   Attempt,
@@ -61,6 +78,7 @@ export {
   AbortedError,
   AmbiguousReferenceError,
   AuthenticationError,
+  BudgetExceededError,
   ConfigError,
   ConflictError,
   ConnectionError,
@@ -124,5 +142,16 @@ export type {
   Vaults,
 } from './vaults.ts'
 export type { EnvChange, WatchOptions } from './watch.ts'
+export type {
+  CreatedWebhook,
+  ListenOptions,
+  NewWebhook,
+  WebhookChange,
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookEventType,
+  WebhookMessage,
+  Webhooks,
+} from './webhooks.ts'
 export type { Witnesses } from './witness-option.ts'
 export type { SetOptions, SetResult } from './write-secret.ts'

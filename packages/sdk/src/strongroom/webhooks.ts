@@ -1,0 +1,123 @@
+import type { Input, Output, webhooks as routes, WebhookDelivery, WebhookEndpoint } from '@strongroom/contract'
+import type { WebhookEvent } from '../webhooks.ts'
+import type { ApiPromise, RequestOptions } from './call.ts'
+import type { Core } from './core.ts'
+import { type ListParams, numberedPages, type PagePromise } from './pages.ts'
+import { ConfigError } from './public-errors.ts'
+import { Secret } from './secret.ts'
+
+// Endpoints that are told what happens. They belong to the key that makes them; `verifyWebhook` is for whoever receives.
+
+export type { WebhookDelivery, WebhookEndpoint }
+export type NewWebhook = Input<typeof routes.create>['body']
+export type WebhookChange = Input<typeof routes.update>['body']
+export type WebhookEventType = Output<typeof routes.eventTypes>['data'][number]
+
+export interface CreatedWebhook {
+  readonly endpoint: WebhookEndpoint
+  /** What deliveries are verified with, `whsec_…`; not to be had again. Absent where signing is ed25519: `endpoint.publicKey` is. */
+  readonly signingSecret: Secret | undefined
+}
+
+export interface ListenOptions {
+  /** Types of events, or all that begin alike: `budget.*`. Everything if absent. */
+  readonly eventTypes?: readonly string[]
+  readonly signal?: AbortSignal
+  /** The stream stands: what happens from now on is told. */
+  readonly onOpen?: () => void
+  /** It broke off, and is taken up again where it did. */
+  readonly onLost?: () => void
+}
+
+/** An event with the bytes that a webhook would carry. */
+export interface WebhookMessage {
+  readonly event: WebhookEvent
+  readonly body: string
+}
+
+export interface Webhooks {
+  /** Those of the calling key. */
+  list(params?: ListParams, options?: RequestOptions): PagePromise<WebhookEndpoint>
+  get(webhookId: string, options?: RequestOptions): ApiPromise<WebhookEndpoint>
+  create(webhook: NewWebhook, options?: RequestOptions): ApiPromise<CreatedWebhook>
+  /** Another address, other types; `status` disables and enables. */
+  update(webhookId: string, change: WebhookChange, options?: RequestOptions): ApiPromise<WebhookEndpoint>
+  delete(webhookId: string, options?: RequestOptions): ApiPromise<void>
+  /** Sends one synthetic event now and says how it went. */
+  test(
+    webhookId: string,
+    params?: { readonly eventType?: string },
+    options?: RequestOptions,
+  ): ApiPromise<WebhookDelivery>
+  /** What was sent to it in the last 30 days, newest first. */
+  deliveries(
+    webhookId: string,
+    params?: ListParams & { readonly state?: WebhookDelivery['state'] },
+    options?: RequestOptions,
+  ): PagePromise<WebhookDelivery>
+  redeliver(webhookId: string, deliveryId: string, options?: RequestOptions): ApiPromise<WebhookDelivery>
+  /** For 24 hours deliveries carry signatures of both secrets. */
+  rotateSecret(webhookId: string, options?: RequestOptions): ApiPromise<CreatedWebhook>
+  eventTypes(options?: RequestOptions): ApiPromise<readonly WebhookEventType[]>
+  /** What an endpoint of the caller would be sent, without an address that the server could reach. Until `signal` ends it. */
+  listen(options?: ListenOptions): AsyncIterable<WebhookMessage>
+}
+
+function withSecret({ secret, secretRedacted, ...endpoint }: Output<typeof routes.create>): CreatedWebhook {
+  if (secretRedacted)
+    throw new ConfigError('this call was made before: its secret was shown then, and is not shown twice', {
+      code: 'secret_already_shown',
+      hint: 'Make a new one with webhooks.rotateSecret.',
+    })
+  const ref = `signing secret of webhook ${endpoint.webhookId}`
+  const signingSecret = secret === null ? undefined : new Secret(secret, { ref, name: 'signing secret' })
+  return { endpoint, signingSecret }
+}
+
+const stream = () => import('./webhook-stream.ts')
+
+export const webhooksOf = (core: Core): Webhooks => ({
+  list: (params = {}, options) =>
+    numberedPages(
+      (query, more) =>
+        core.run(more, async ({ client, options: call }) => {
+          const { data, meta } = await client.webhooks.list({ query }, call)
+          return { rows: data, meta }
+        }),
+      params,
+      options,
+    ),
+  get: (id, options) => core.call(options, async (scope) => (await stream()).findEndpoint(scope, id)),
+  create: (body, options) =>
+    core.call(options, async ({ client, options: call }) => withSecret(await client.webhooks.create({ body }, call))),
+  update: (id, body, options) =>
+    core.call(options, ({ client, options: call }) => client.webhooks.update({ params: { id }, body }, call)),
+  delete: (id, options) =>
+    core.call(options, async ({ client, options: call }) => {
+      await client.webhooks.remove({ params: { id } }, call)
+    }),
+  test: (id, body = {}, options) =>
+    core.call(options, ({ client, options: call }) => client.webhooks.test({ params: { id }, body }, call)),
+  deliveries: (id, { state, ...params } = {}, options) =>
+    numberedPages(
+      (page, more) =>
+        core.run(more, async ({ client, options: call }) => {
+          const query = { ...page, ...(state && { state }) }
+          const { data, meta } = await client.webhooks.deliveries({ params: { id }, query }, call)
+          return { rows: data, meta }
+        }),
+      params,
+      options,
+    ),
+  redeliver: (id, deliveryId, options) =>
+    core.call(options, ({ client, options: call }) => client.webhooks.redeliver({ params: { id, deliveryId } }, call)),
+  rotateSecret: (id, options) =>
+    core.call(options, async ({ client, options: call }) =>
+      withSecret(await client.webhooks.rotateSecret({ params: { id } }, call)),
+    ),
+  eventTypes: (options) =>
+    core.call(options, async ({ client, options: call }) => (await client.webhooks.eventTypes({}, call)).data),
+  listen: async function* (options) {
+    yield* (await stream()).listenAsWebhook(core, options)
+  },
+})
