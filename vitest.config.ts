@@ -32,6 +32,19 @@ const onPostgres: TestProjectConfiguration = {
   },
 }
 
+/** The console in a browser; where there is none, its tests say so and do not run. */
+const ofTheConsole: TestProjectConfiguration = {
+  test: {
+    name: 'console',
+    include: ['packages/console/test/**/*.test.ts'],
+    globalSetup: ['packages/console/test/build-first.ts'],
+    pool: 'threads',
+    isolate: false,
+    testTimeout: 120_000,
+    hookTimeout: 180_000,
+  },
+}
+
 const inChromium = (executablePath: string): TestProjectConfiguration => ({
   test: {
     name: 'chromium',
@@ -50,5 +63,8 @@ const inChromium = (executablePath: string): TestProjectConfiguration => ({
 
 export default defineConfig({
   // The default leaves a core free for whoever watches; on two cores that doubles the wait.
-  test: { maxWorkers: '100%', projects: chromium ? [inNode, onPostgres, inChromium(chromium)] : [inNode, onPostgres] },
+  test: {
+    maxWorkers: '100%',
+    projects: chromium ? [inNode, onPostgres, ofTheConsole, inChromium(chromium)] : [inNode, onPostgres],
+  },
 })
