@@ -37,7 +37,7 @@ const ofTheConsole: TestProjectConfiguration = {
   test: {
     name: 'console',
     include: ['packages/console/test/**/*.test.ts'],
-    globalSetup: ['packages/console/test/build-first.ts'],
+    globalSetup: ['packages/server/test/global-setup.ts', 'packages/console/test/build-first.ts'],
     pool: 'threads',
     isolate: false,
     testTimeout: 120_000,

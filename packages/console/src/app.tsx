@@ -1,8 +1,6 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { RouterProvider } from '@tanstack/react-router'
 import { lazy, Suspense } from 'react'
 import { queries } from './queries.ts'
-import { router } from './router.tsx'
 import { useAlarm } from './session/alarm.ts'
 import { useIdleLock } from './session/idle.ts'
 import { startSession, useSession } from './session/session.ts'
@@ -11,6 +9,7 @@ import { Button } from './ui/button.tsx'
 const AlarmPage = lazy(async () => ({ default: (await import('./pages/alarm/alarm-page.tsx')).AlarmPage }))
 const SetUpPage = lazy(async () => ({ default: (await import('./pages/sign-in/set-up-page.tsx')).SetUpPage }))
 const JoinPage = lazy(async () => ({ default: (await import('./pages/sign-in/join-page.tsx')).JoinPage }))
+const SignedIn = lazy(async () => ({ default: (await import('./signed-in.tsx')).SignedIn }))
 const SignInPage = lazy(async () => ({ default: (await import('./pages/sign-in/sign-in-page.tsx')).SignInPage }))
 
 function Unreachable() {
@@ -43,7 +42,7 @@ function Inside() {
     case 'signed-out':
       return location.pathname === '/join' ? <JoinPage /> : <SignInPage session={session} />
     case 'open':
-      return <RouterProvider router={router} />
+      return <SignedIn />
   }
 }
 

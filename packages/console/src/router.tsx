@@ -1,6 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { Shell } from './shell/shell.tsx'
-import { NotFound } from './ui/states.tsx'
+import { NotFound } from './ui/not-found.tsx'
 
 // Every page and its address. What a page shows beyond that (a filter, an open drawer) is in its search, so that it can be shared.
 
@@ -17,6 +17,7 @@ const texts =
 const overview = createRoute({
   getParentRoute: () => root,
   path: '/',
+  validateSearch: texts('span'),
   component: lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
 })
 const vaults = createRoute({
@@ -70,13 +71,16 @@ const project = createRoute({
 const agents = createRoute({
   getParentRoute: () => root,
   path: '/agents',
-  validateSearch: texts('filter'),
+  validateSearch: texts('filter', 'state'),
   component: lazyRouteComponent(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
 })
 const newAgent = createRoute({
   getParentRoute: () => root,
   path: '/agents/new',
-  validateSearch: texts('step', 'name', 'description', 'kind', 'vaults', 'permissions', 'budget', 'keys'),
+  validateSearch: texts(
+    ...(['step', 'name', 'description', 'kind', 'vaults', 'permissions'] as const),
+    ...(['budget', 'window', 'once', 'keys', 'bits', 'agent'] as const),
+  ),
   component: lazyRouteComponent(() => import('./pages/agents/new-agent-page.tsx'), 'NewAgentPage'),
 })
 const agent = createRoute({
@@ -134,12 +138,13 @@ const licenses = createRoute({
 const buyLicense = createRoute({
   getParentRoute: () => root,
   path: '/licenses/buy',
-  validateSearch: texts('search', 'slug'),
+  validateSearch: texts('search', 'slug', 'quantity'),
   component: lazyRouteComponent(() => import('./pages/licenses/buy-license-page.tsx'), 'BuyLicensePage'),
 })
 const purchase = createRoute({
   getParentRoute: () => root,
   path: '/licenses/purchases/$purchaseId',
+  validateSearch: texts('termination'),
   component: lazyRouteComponent(() => import('./pages/licenses/purchase-page.tsx'), 'PurchasePage'),
 })
 const billing = createRoute({
@@ -155,6 +160,7 @@ const budgets = createRoute({
 const transactions = createRoute({
   getParentRoute: () => root,
   path: '/billing/transactions',
+  validateSearch: texts('page'),
   component: lazyRouteComponent(() => import('./pages/billing/transactions-page.tsx'), 'TransactionsPage'),
 })
 const funding = createRoute({
@@ -272,6 +278,12 @@ export const router = createRouter({
     security,
     system,
   ]),
+  // What stands in an address is text, also where it looks like a number.
+  parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),
+  stringifySearch: (search) => {
+    const given = Object.entries(search).flatMap(([name, value]) => (typeof value === 'string' ? [[name, value]] : []))
+    return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
+  },
   defaultPreload: 'intent',
   scrollRestoration: false,
 })

@@ -1,4 +1,12 @@
-import type { AcceptOptions, Codes, LoginOptions, RecoverOptions, SetUpOptions } from '@strongroom/sdk'
+import type {
+  AcceptOptions,
+  Codes,
+  LoginOptions,
+  OwnSecrets,
+  RecoverOptions,
+  Server,
+  SetUpOptions,
+} from '@strongroom/sdk'
 import workerUrl from './keys.worker.ts?worker&url'
 
 /** Somebody whose keys are open, as plain data: the worker that opened them is gone. */
@@ -14,17 +22,41 @@ export interface OpenedPerson {
   readonly kdf: string
 }
 
+/** Somebody who is signed in, and proves their passphrase once more. */
+interface Proof {
+  readonly person: OpenedPerson
+  readonly server: Server
+  readonly own: OwnSecrets
+}
+
 export type KeyQuestion =
   | { readonly kind: 'set-up'; readonly options: SetUpOptions }
   | { readonly kind: 'log-in'; readonly options: LoginOptions }
   | { readonly kind: 'recover'; readonly options: RecoverOptions }
   | { readonly kind: 'join'; readonly options: AcceptOptions }
-  | { readonly kind: 'make-keys' }
+  | { readonly kind: 'make-keys'; readonly bits?: 3072 | 4096 }
+  | ({ readonly kind: 'change-passphrase'; readonly newPassphrase: string } & Proof)
+  | ({ readonly kind: 'renew-recovery-code' } & Proof)
+  | ({ readonly kind: 'prepare-rotation' } & Proof)
+
+/** New keys of a person, sealed for the server and not yet sent: what comes with the signed change. */
+export interface PreparedKeys {
+  /** PEM. */
+  readonly privateKey: string
+  readonly recoveryCode: string
+  readonly sealed: {
+    readonly bundleVersion: number
+    readonly privateBundle: string
+    readonly recovery?: { readonly bundle: string; readonly token: string } | undefined
+  }
+}
 
 export interface KeyAnswer {
   readonly person?: OpenedPerson
   readonly codes?: Codes
   readonly pem?: string
+  readonly recoveryCode?: string
+  readonly prepared?: PreparedKeys
   /** Accepted an invite; an administrator still has to confirm the key. */
   readonly joined?: { readonly email: string; readonly trustAnchor: string; readonly kid: string }
 }

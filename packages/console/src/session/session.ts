@@ -1,9 +1,7 @@
-import { decodePem } from '@strongroom/protocol'
-import { type Client, connect, generateRuntimeKey, type SigningPerson, type StrongroomOptions } from '@strongroom/sdk'
-import { indexedDbTrust, Strongroom } from '@strongroom/sdk/browser'
+import type { Client, SigningPerson } from '@strongroom/sdk'
+import type { Strongroom } from '@strongroom/sdk/browser'
 import { useSyncExternalStore } from 'react'
-import { noteVerification } from './alarm.ts'
-import { installationId, knownDevice } from './device.ts'
+import { knownDevice } from './device.ts'
 import type { OpenedPerson } from './key-questions.ts'
 
 // Who is here. All of it lives in the memory of this page: a reload, a lock or a closed tab ends it.
@@ -53,39 +51,26 @@ export function useOpenSession(): OpenSession {
 /** The verifying client of whoever is signed in. */
 export const useStrongroom = (): Strongroom => useOpenSession().strongroom
 
+/** Asked without the client, which is loaded when somebody comes in. */
+async function isNewServer(): Promise<boolean> {
+  const response = await fetch('/api/v1/platform/setup', { credentials: 'omit' })
+  const { needed } = (await response.json()) as { needed?: unknown }
+  if (!response.ok || typeof needed !== 'boolean') throw new Error('this is no answer of the server')
+  return needed
+}
+
 export async function startSession(): Promise<void> {
   const device = await knownDevice().catch(() => undefined)
   try {
-    const { needed } = await connect({ baseUrl: location.origin }).setup.status()
-    change(needed ? { state: 'new-server' } : { state: 'signed-out', email: device?.email })
+    change((await isNewServer()) ? { state: 'new-server' } : { state: 'signed-out', email: device?.email })
   } catch {
     change({ state: 'unreachable' })
   }
 }
 
-function optionsFor(person: OpenedPerson): StrongroomOptions {
-  const { accessToken, privateKey, trustAnchor } = person
-  return {
-    server: location.origin,
-    accessToken,
-    privateKey,
-    trustAnchor,
-    trustStore: indexedDbTrust(),
-    // Ciphertexts of what a person looked at have no use on this device.
-    cache: false,
-    defaultHeaders: { 'x-device-installation-id': installationId() },
-    hooks: { onVerify: noteVerification },
-  }
-}
-
-export function openSession(person: OpenedPerson): void {
-  const { accessToken, orgId, userId, email, trustAnchor, privateKey } = person
-  const client = connect({ baseUrl: location.origin, deviceInstallationId: installationId() }, { accessToken })
-  const signing = async (): Promise<SigningPerson> => {
-    const { provider } = await generateRuntimeKey({ principal: `user:${userId}`, material: decodePem(privateKey) })
-    return { client, orgId, userId, email, trustAnchor, identity: provider }
-  }
-  change({ state: 'open', strongroom: new Strongroom(optionsFor(person)), client, person, signing })
+export async function openSession(person: OpenedPerson): Promise<void> {
+  const { sessionOf } = await import('./open-session.ts')
+  change({ state: 'open', ...sessionOf(person) })
 }
 
 /** Called with everything that must go: answers, forms, what is on the clipboard. */

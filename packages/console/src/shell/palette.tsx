@@ -1,15 +1,15 @@
 import * as Radix from '@radix-ui/react-dialog'
-import type { SearchHit } from '@strongroom/sdk'
+import { formatRef, type SearchHit } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
-import { useState } from 'react'
-import { lock, useStrongroom } from '../session/session.ts'
+import { type ReactNode, useState } from 'react'
+import { lock, onLock, useStrongroom } from '../session/session.ts'
 import { toast } from '../ui/toast.tsx'
 import { PLACES } from './places.ts'
 
 const ITEM =
-  'flex min-h-8 cursor-pointer items-center justify-between gap-4 rounded-control px-2.5 data-[selected=true]:bg-raised'
+  'flex min-h-8 cursor-pointer items-center justify-between gap-4 rounded-control px-2.5 text-body text-ink data-[selected=true]:bg-raised'
 
 /** Names through the server's search; never values. */
 function useHits(text: string) {
@@ -27,6 +27,67 @@ function placeOf({ kind, vaultId, itemId, id }: SearchHit): { to: string; search
   return { to: `/vaults/${vaultId}`, ...(kind !== 'vault' && { search: { item: itemId ?? id } }) }
 }
 
+/** What programs read a field by; undefined for what is not a field. */
+function refOf({ kind, path }: SearchHit): string | undefined {
+  const [vault, item, field, ...more] = path.split('/')
+  return kind === 'field' && vault && item && field && more.length === 0 ? formatRef({ vault, item, field }) : undefined
+}
+
+const ACTIONS = [
+  { label: 'Make an agent', to: '/agents/new', cli: 'strongroom agent create' },
+  { label: 'Invite a person', to: '/people/invites', cli: 'strongroom user invite' },
+  { label: 'Verify the log', to: '/transparency', cli: 'strongroom verify' },
+  {
+    label: 'See what was refused',
+    to: '/activity',
+    search: { lens: 'audit', filter: 'status:refused' },
+    cli: 'strongroom audit --refused',
+  },
+  { label: 'Buy a licence', to: '/licenses/buy', cli: 'strongroom license buy' },
+] as const
+
+/** What was chosen lately, newest first: in the memory of the page, and gone with a lock. */
+let recent: readonly SearchHit[] = []
+onLock(() => {
+  recent = []
+})
+const remember = (hit: SearchHit): void => {
+  recent = [hit, ...recent.filter(({ kind, id }) => kind !== hit.kind || id !== hit.id)].slice(0, 5)
+}
+
+function Group({ heading, children }: { readonly heading: string; readonly children: ReactNode }) {
+  return (
+    <Command.Group heading={heading} className="text-label text-ink-3">
+      {children}
+    </Command.Group>
+  )
+}
+
+interface HitMembers {
+  readonly hit: SearchHit
+  onOpen(hit: SearchHit): void
+  onCopy(ref: string): void
+}
+
+/** Something found, and for a field what programs call it by. */
+function Hit({ hit, onOpen, onCopy }: HitMembers) {
+  const ref = refOf(hit)
+  return (
+    <>
+      <Command.Item value={`${hit.path} ${hit.id}`} className={ITEM} onSelect={() => onOpen(hit)}>
+        <span className="truncate">{hit.path}</span>
+        <span className="text-label text-ink-3">{hit.kind}</span>
+      </Command.Item>
+      {ref !== undefined && (
+        <Command.Item value={`${hit.path} ${hit.id} copy reference`} className={ITEM} onSelect={() => onCopy(ref)}>
+          <span className="pl-4 text-ink-2">Copy its reference</span>
+          <code className="truncate text-label text-ink-3">{ref}</code>
+        </Command.Item>
+      )}
+    </>
+  )
+}
+
 export function Palette({ open, onClose }: { readonly open: boolean; onClose(): void }) {
   const [text, setText] = useState('')
   const navigate = useNavigate()
@@ -36,7 +97,12 @@ export function Palette({ open, onClose }: { readonly open: boolean; onClose(): 
     onClose()
     work()
   }
-  const copy = (ref: string): void => void navigator.clipboard.writeText(ref).then(() => toast(`Copied ${ref}`))
+  const copy = (line: string): void => void navigator.clipboard.writeText(line).then(() => toast(`Copied ${line}`))
+  const openHit = (hit: SearchHit): void => {
+    remember(hit)
+    act(() => void navigate({ ...placeOf(hit) }))()
+  }
+  const shown = { onOpen: openHit, onCopy: (ref: string) => act(() => copy(ref))() }
   return (
     <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Radix.Portal>
@@ -56,51 +122,49 @@ export function Palette({ open, onClose }: { readonly open: boolean; onClose(): 
             <Command.List className="max-h-[52vh] overflow-auto p-2">
               <Command.Empty className="px-2.5 py-3 text-ink-2">Nothing has that name.</Command.Empty>
               {hits.length > 0 && (
-                <Command.Group heading="Found" className="text-label text-ink-3">
+                <Group heading="Found">
                   {hits.map((hit) => (
-                    <Command.Item
-                      key={`${hit.kind} ${hit.id}`}
-                      value={`${hit.path} ${hit.id}`}
-                      className={`${ITEM} text-body text-ink`}
-                      onSelect={act(() => void navigate({ ...placeOf(hit) }))}
-                    >
-                      {hit.path}
-                      <span className="text-label text-ink-3">{hit.kind}</span>
-                    </Command.Item>
+                    <Hit key={`${hit.kind} ${hit.id}`} hit={hit} {...shown} />
                   ))}
-                </Command.Group>
+                </Group>
               )}
-              <Command.Group heading="Go to" className="text-label text-ink-3">
+              {hits.length === 0 && recent.length > 0 && (
+                <Group heading="Recent">
+                  {recent.map((hit) => (
+                    <Hit key={`${hit.kind} ${hit.id}`} hit={hit} {...shown} />
+                  ))}
+                </Group>
+              )}
+              <Group heading="Go to">
                 {PLACES.map(({ label, to, key }) => (
                   <Command.Item
                     key={to}
                     value={`go ${label}`}
-                    className={`${ITEM} text-body text-ink`}
+                    className={ITEM}
                     onSelect={act(() => void navigate({ to }))}
                   >
                     {label}
                     <kbd className="text-label text-ink-3">g {key}</kbd>
                   </Command.Item>
                 ))}
-              </Command.Group>
-              <Command.Group heading="Act" className="text-label text-ink-3">
+              </Group>
+              <Group heading="Act">
+                {ACTIONS.map(({ label, cli, ...place }) => (
+                  <Command.Item key={label} value={label} className={ITEM} onSelect={act(() => void navigate(place))}>
+                    {label}
+                    <code className="truncate text-label text-ink-3 max-sm:hidden">{cli}</code>
+                  </Command.Item>
+                ))}
                 <Command.Item
-                  className={`${ITEM} text-body text-ink`}
-                  onSelect={act(() => void navigate({ to: '/agents/new' }))}
-                >
-                  Make an agent
-                  <code className="text-label text-ink-3">strongroom agent create</code>
-                </Command.Item>
-                <Command.Item
-                  className={`${ITEM} text-body text-ink`}
-                  onSelect={act(() => copy(`${location.origin}${location.pathname}`))}
+                  className={ITEM}
+                  onSelect={act(() => copy(`${location.origin}${location.pathname}${location.search}`))}
                 >
                   Copy a link to this page
                 </Command.Item>
-                <Command.Item className={`${ITEM} text-body text-ink`} onSelect={act(() => lock('locked'))}>
+                <Command.Item className={ITEM} onSelect={act(() => lock('locked'))}>
                   Lock now
                 </Command.Item>
-              </Command.Group>
+              </Group>
             </Command.List>
           </Command>
         </Radix.Content>

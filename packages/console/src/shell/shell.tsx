@@ -1,15 +1,18 @@
 import { useIsFetching } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
-import { CircleHelp, Lock, Menu as MenuIcon, Search, SunMoon } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { CircleHelp, Lock, Menu as MenuIcon, Search, SunMoon, UserRound } from 'lucide-react'
+import { lazy, Suspense, useEffect, useState } from 'react'
 import { lock, signOut, useOpenSession } from '../session/session.ts'
 import { buttonClasses, IconButton } from '../ui/button.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Toasts } from '../ui/toast.tsx'
-import { Palette } from './palette.tsx'
 import { Rail } from './rail.tsx'
-import { Shortcuts, useShortcuts } from './shortcuts.tsx'
+import { useShortcuts } from './shortcuts.ts'
 import { setTheme, useTheme } from './theme.ts'
+
+// Loaded when they are first opened.
+const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
+const Shortcuts = lazy(async () => ({ default: (await import('./shortcut-list.tsx')).ShortcutList }))
 
 function ProgressLine() {
   const isBusy = useIsFetching() > 0
@@ -57,7 +60,7 @@ function Bar({ onRail, onPalette, onHelp }: BarMembers) {
         <kbd className="ml-auto text-label max-md:hidden">Ctrl K</kbd>
       </button>
       <div className="flex items-center md:ml-auto">
-        <IconButton label="Keys and help" onClick={onHelp}>
+        <IconButton label="Keys and help" onClick={onHelp} className="max-sm:hidden">
           <CircleHelp size={16} strokeWidth={1.5} />
         </IconButton>
         <ThemeButton />
@@ -67,10 +70,12 @@ function Bar({ onRail, onPalette, onHelp }: BarMembers) {
         <Menu
           trigger={
             <button type="button" className={buttonClasses('quiet')}>
-              <span className="max-w-40 truncate">{person.email}</span>
+              <span className="max-w-40 truncate max-sm:sr-only">{person.email}</span>
+              <UserRound size={16} strokeWidth={1.5} className="sm:hidden" aria-hidden="true" />
             </button>
           }
           choices={[
+            { label: 'Keys and help', onChoose: onHelp },
             { label: 'Lock', onChoose: () => lock('locked') },
             { label: 'Sign out', onChoose: () => void signOut() },
           ]}
@@ -96,8 +101,10 @@ export function Shell() {
         <Rail isOpen={rail} />
         <Outlet />
       </div>
-      <Palette open={palette} onClose={() => setPalette(false)} />
-      <Shortcuts open={help} onClose={() => setHelp(false)} />
+      <Suspense fallback={null}>
+        {palette && <Palette open onClose={() => setPalette(false)} />}
+        {help && <Shortcuts open onClose={() => setHelp(false)} />}
+      </Suspense>
       <Toasts />
     </>
   )

@@ -35,7 +35,7 @@ export function CopyLine({ label, text }: { readonly label: string; readonly tex
     <div className="grid gap-1">
       <span className="text-label text-ink-3">{label}</span>
       <div className="flex items-start gap-1 rounded-control border border-rule bg-raised py-1 pr-1 pl-2.5">
-        <code className="min-w-0 flex-1 break-words">{text}</code>
+        <code className="min-w-0 flex-1 wrap-anywhere">{text}</code>
         <CopyButton text={text} label={label} />
       </div>
     </div>
@@ -58,7 +58,7 @@ export function MonoId({
     <button
       type="button"
       title={id}
-      aria-label={copied ? 'Copied' : `Copy ${id}`}
+      aria-label={copied ? 'Copied' : `${short}, copy ${id}`}
       onClick={() => copy(id)}
       className={classes('min-h-6 cursor-copy rounded-control font-mono text-code hover:bg-raised', className)}
     >

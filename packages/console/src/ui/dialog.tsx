@@ -14,7 +14,8 @@ interface Members {
   readonly children: ReactNode
 }
 
-const OVERLAY = 'fixed inset-0 z-40 bg-[rgb(0_0_0/0.35)]'
+// As high as what it lies over: what is opened later comes later in the page, and dims a drawer below it.
+const OVERLAY = 'fixed inset-0 z-50 bg-[rgb(0_0_0/0.35)]'
 
 function Frame({ title, open, onClose, children, place }: Members & { readonly place: string }) {
   return (

@@ -1,8 +1,11 @@
 import type { Secret } from '@strongroom/sdk'
+import { useMutation } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
 import { onLock } from '../session/session.ts'
 import { Button } from './button.tsx'
-import { CopyButton } from './copy.tsx'
+import { classes } from './classes.ts'
+import { useCopy } from './copy.tsx'
+import { ProblemNote } from './states.tsx'
 
 const HOLD_MS = 600
 const SHOWN_MS = 30_000
@@ -13,54 +16,102 @@ onLock(() => {
   for (const hide of shown) hide()
 })
 
+/** A value in sight, until half a minute is over, it is hidden, or the page is locked. */
+function Shown({ label, value, onHide }: { readonly label: string; readonly value: string; onHide(): void }) {
+  const [copied, copy] = useCopy()
+  const [isOnClipboard, setOnClipboard] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(onHide, SHOWN_MS)
+    shown.add(onHide)
+    return () => {
+      clearTimeout(timer)
+      shown.delete(onHide)
+    }
+  }, [onHide])
+  const clear = (): void => void navigator.clipboard.writeText('').then(() => setOnClipboard(false))
+  return (
+    <span className="grid w-full gap-1">
+      <code
+        role="status"
+        aria-label={`Value of ${label}`}
+        className="max-h-64 min-w-0 overflow-auto rounded-control border border-rule bg-raised px-2.5 py-1 break-all whitespace-pre-wrap"
+      >
+        {value}
+      </code>
+      <span className="flex flex-wrap gap-1">
+        <Button
+          kind="quiet"
+          aria-label={`Copy the value of ${label}`}
+          onClick={() => {
+            copy(value)
+            setOnClipboard(true)
+          }}
+        >
+          {copied ? 'Copied' : 'Copy the value'}
+        </Button>
+        {isOnClipboard && (
+          <Button kind="quiet" onClick={clear}>
+            Clear the clipboard
+          </Button>
+        )}
+        <Button kind="quiet" onClick={onHide} autoFocus aria-label={`Hide ${label}`}>
+          Hide
+        </Button>
+      </span>
+    </span>
+  )
+}
+
 /**
- * A value that is shown on purpose: by holding the button, or by Enter twice. It is not in the page before, and goes by itself after
- * half a minute. The read that brought it here is in the audit log already.
+ * A value that is shown on purpose: by holding the button, or by Enter twice. It is asked for and decrypted only then, is not in the
+ * page before, and goes by itself after half a minute. The server has the read in its audit log.
  */
 export function Reveal({ label, open }: { readonly label: string; open(): Promise<Secret> }) {
   const [value, setValue] = useState<string>()
   const [isArmed, setArmed] = useState(false)
   const holding = useRef<ReturnType<typeof setTimeout>>(undefined)
-  const show = (): void => void open().then((secret) => setValue(secret.reveal()))
-  useEffect(() => {
-    if (value === undefined) return
-    const hide = (): void => setValue(undefined)
-    const timer = setTimeout(hide, SHOWN_MS)
-    shown.add(hide)
-    return () => {
-      clearTimeout(timer)
-      shown.delete(hide)
-    }
-  }, [value])
-  if (value !== undefined)
-    return (
-      <span className="inline-flex max-w-full items-center gap-1">
-        <code className="min-w-0 break-all whitespace-pre-wrap">{value}</code>
-        <CopyButton text={value} label={`Copy ${label}`} />
-        <Button kind="quiet" onClick={() => setValue(undefined)}>
-          Hide
-        </Button>
-      </span>
-    )
+  const [hide] = useState(() => () => setValue(undefined))
+  const show = useMutation({
+    // Nothing of it stays in the memory of the mutation: it answers nothing.
+    mutationFn: async () => setValue((await open()).reveal()),
+    gcTime: 0,
+  })
+  useEffect(() => () => clearTimeout(holding.current), [])
+  if (value !== undefined) return <Shown label={label} value={value} onHide={hide} />
   const release = (): void => clearTimeout(holding.current)
+  const press = (): void => {
+    if (isArmed) show.mutate()
+    setArmed(!isArmed)
+  }
   return (
-    <Button
-      kind="quiet"
-      aria-label={`Reveal ${label}: hold, or press Enter twice`}
-      onPointerDown={() => {
-        holding.current = setTimeout(show, HOLD_MS)
-      }}
-      onPointerUp={release}
-      onPointerLeave={release}
-      onBlur={() => setArmed(false)}
-      onKeyDown={(event) => {
-        if (event.key !== 'Enter' || event.repeat) return
-        event.preventDefault()
-        if (isArmed) show()
-        setArmed(!isArmed)
-      }}
-    >
-      <span aria-hidden="true">{isArmed ? 'Enter once more' : '••••••••  hold'}</span>
-    </Button>
+    <>
+      <Button
+        kind="quiet"
+        // How is said beside the word that the button is called by, so that who speaks to the computer can say that word.
+        className={classes(
+          "-ml-3 touch-none font-[450] select-none before:content-['••••••••'] after:text-ink-3",
+          isArmed ? "after:content-['Enter_once_more']" : "after:content-['hold']",
+        )}
+        busy={show.isPending}
+        aria-label={`Reveal ${label}: ${isArmed ? 'press Enter once more' : 'hold, or press Enter twice'}`}
+        onPointerDown={() => {
+          holding.current = setTimeout(() => show.mutate(), HOLD_MS)
+        }}
+        onPointerUp={release}
+        onPointerLeave={release}
+        onContextMenu={(event) => event.preventDefault()}
+        onBlur={() => setArmed(false)}
+        // A press without a pointer is one of the keyboard, or of a program that reads the page to somebody.
+        onClick={({ detail }) => detail === 0 && press()}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return
+          event.preventDefault()
+          if (!event.repeat) press()
+        }}
+      >
+        Reveal
+      </Button>
+      {show.error && <ProblemNote error={show.error} />}
+    </>
   )
 }

@@ -1,4 +1,3 @@
-import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { isNoAccess, problemOf } from '../queries.ts'
 import { Button } from './button.tsx'
@@ -95,15 +94,5 @@ export function Answer<T>({
     <div className="max-w-2xl px-6 py-6">
       <ProblemNote error={of.error} onRetry={() => void of.refetch()} />
     </div>
-  )
-}
-
-export function NotFound() {
-  return (
-    <Empty title="There is no such page">
-      <p>
-        The address may be old. <Link to="/">Go to the overview.</Link>
-      </p>
-    </Empty>
   )
 }

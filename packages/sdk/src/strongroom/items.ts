@@ -99,13 +99,15 @@ export function itemsOf(core: Core): Items {
     list: (vault, options) =>
       core.keyed(options, async (place) => {
         const rows = await inVault(place, vault, (vaultId) => listItems(place.actor, vaultId, place.options))
+        const labels = new Map<string, string[]>()
+        for (const { itemId, label } of rows.environment) labels.set(itemId, [...(labels.get(itemId) ?? []), label])
         return activeItems(rows.items).map(({ itemId, name, website, status, itemVersion }) => ({
           itemId,
           name,
           website,
           status,
           version: itemVersion,
-          labels: rows.environment.filter((row) => row.itemId === itemId).map(({ label }) => label),
+          labels: labels.get(itemId) ?? [],
         }))
       }),
     get: (vault, item, options) =>

@@ -46,11 +46,16 @@ function awaitOutput(child: ChildProcess, pattern: RegExp): Promise<string> {
   })
 }
 
-export async function startServer(): Promise<TestServer> {
+export interface ServerOptions {
+  /** Settings of the server, in addition to those that every one here has. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
+export async function startServer({ env = {} }: ServerOptions = {}): Promise<TestServer> {
   const data = mkdtempSync(join(tmpdir(), 'sr-sdk-'))
   const port = await freePort()
   const child = spawn(process.execPath, [MAIN, '--data', data, '--port', String(port)], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, STRONGROOM_LOG_LEVEL: 'error' },
+    env: { PATH: process.env.PATH, HOME: process.env.HOME, STRONGROOM_LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const ended = new Promise((resolve) => child.once('close', resolve))

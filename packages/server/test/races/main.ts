@@ -37,7 +37,9 @@ for (let round = 1; round <= rounds; round++) {
   for (const { level, run } of random.shuffled(tracks)) {
     const wrong = await run(random)
     races += 1
-    if (wrong !== undefined) failures.push(`${level}, round ${round}: ${wrong}`)
+    if (wrong === undefined) continue
+    failures.push(`${level}, round ${round}: ${wrong}`)
+    process.stderr.write(`${failures.at(-1)}\n`)
   }
   const seconds = Math.round((Date.now() - startedAt) / 1000)
   if (round % 10 === 0) process.stderr.write(`round ${round}, ${seconds} s, ${failures.length} failures\n`)

@@ -1,9 +1,192 @@
+import type { Budget } from '@strongroom/contract'
+import type { Agent, AuditEvent } from '@strongroom/sdk'
+import { useQuery } from '@tanstack/react-query'
+import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { useMemo } from 'react'
+import { useOpenSession } from '../../session/session.ts'
+import { buttonClasses } from '../../ui/button.tsx'
+import { inputClasses } from '../../ui/field.tsx'
 import { Page } from '../../ui/page.tsx'
+import { Answer, Empty } from '../../ui/states.tsx'
+import { Status } from '../../ui/status.tsx'
+import { type Column, Table } from '../../ui/table.tsx'
+import { When } from '../../ui/when.tsx'
+import { PendingKeys } from './pending-keys.tsx'
+import { agentBudgetsQuery, agentsQuery, auditQuery, type HeldVault, heldVaultsQuery } from './queries.ts'
+import { SpendBar, spendWords } from './spend-bar.tsx'
+import { isUnsaved } from './unsaved-keys.ts'
+
+interface Row extends Agent {
+  readonly lastSeen: string | undefined
+  readonly vaults: readonly HeldVault[]
+  readonly budget: Budget | undefined
+}
+
+function StateOf({ row: { agentId, status } }: { readonly row: Row }) {
+  if (status === 'archived') return <Status tone="quiet">archived</Status>
+  if (isUnsaved(agentId)) return <Status tone="warn">key not confirmed</Status>
+  return <Status tone="good">active</Status>
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  {
+    id: 'name',
+    header: 'Agent',
+    sort: ({ name }) => name,
+    cell: ({ agentId, name }) => (
+      <Link to="/agents/$agentId" params={{ agentId }}>
+        {name}
+      </Link>
+    ),
+  },
+  { id: 'for', header: 'What it is for', grows: true, cell: ({ description }) => description },
+  { id: 'state', header: 'State', cell: (row) => <StateOf row={row} /> },
+  {
+    id: 'seen',
+    header: 'Last seen',
+    sort: ({ lastSeen }) => lastSeen ?? '',
+    cell: ({ lastSeen }) => <When at={lastSeen} />,
+  },
+  {
+    id: 'vaults',
+    header: 'Vaults',
+    sort: ({ vaults }) => vaults.length,
+    cell: ({ vaults }) =>
+      vaults.length === 0 ? (
+        <span className="text-ink-3">none</span>
+      ) : vaults.length > 2 ? (
+        `${vaults.length} vaults`
+      ) : (
+        vaults.map(({ name }) => name).join(', ')
+      ),
+  },
+  {
+    id: 'spend',
+    header: 'Spent',
+    cell: ({ budget }) => {
+      const window = budget?.activeWindows[0]
+      if (!window) return <span className="text-ink-3">no budget</span>
+      return (
+        <span className="inline-flex items-center gap-2">
+          <SpendBar window={window} />
+          {spendWords(window)}
+        </span>
+      )
+    },
+  },
+  {
+    id: 'made',
+    header: 'Made',
+    sort: ({ createdAt }) => createdAt.getTime(),
+    cell: ({ createdAt }) => <When at={createdAt} />,
+  },
+]
+
+/** When each principal was last heard of, in the newest audit events. */
+export function lastSeenOf(events: readonly AuditEvent[]): ReadonlyMap<string, string> {
+  const seen = new Map<string, string>()
+  for (const { actor, occurredAt } of events) if (!seen.has(actor.id)) seen.set(actor.id, occurredAt)
+  return seen
+}
+
+function useRows(agents: readonly Agent[] | undefined): readonly Row[] {
+  const { strongroom, client } = useOpenSession()
+  const { data: events } = useQuery(auditQuery(strongroom))
+  const { data: held } = useQuery(heldVaultsQuery(strongroom, client))
+  const { data: budgets } = useQuery(agentBudgetsQuery(strongroom))
+  return useMemo(() => {
+    const seen = lastSeenOf(events ?? [])
+    return (agents ?? []).map((agent) => ({
+      ...agent,
+      lastSeen: seen.get(`agent:${agent.agentId}`),
+      vaults: held?.get(`agent:${agent.agentId}`) ?? [],
+      budget: budgets?.find(({ subjectId }) => subjectId === agent.agentId),
+    }))
+  }, [agents, events, held, budgets])
+}
+
+interface FilterMembers {
+  readonly filter: string
+  readonly isAll: boolean
+}
+
+function Filters({ filter, isAll }: FilterMembers) {
+  const navigate = useNavigate()
+  const show = (next: FilterMembers): void =>
+    void navigate({
+      to: '/agents',
+      search: { ...(next.filter !== '' && { filter: next.filter }), ...(next.isAll && { state: 'all' }) },
+      replace: true,
+    })
+  return (
+    <div className="flex flex-wrap items-center gap-x-6 gap-y-2 border-b border-rule px-6 py-2">
+      <input
+        data-filter
+        type="search"
+        aria-label="Filter agents"
+        placeholder="Filter agents"
+        value={filter}
+        onChange={({ target }) => show({ filter: target.value, isAll })}
+        className={`${inputClasses} max-w-96`}
+      />
+      <label className="flex min-h-8 cursor-pointer items-center gap-2">
+        <input
+          type="checkbox"
+          checked={isAll}
+          onChange={({ target }) => show({ filter, isAll: target.checked })}
+          className="size-4 accent-ink"
+        />
+        Archived too
+      </label>
+    </div>
+  )
+}
 
 export function AgentsPage() {
+  const { strongroom } = useOpenSession()
+  const agents = useQuery(agentsQuery(strongroom))
+  const { filter = '', state } = useSearch({ from: '/agents' })
+  const rows = useRows(agents.data)
+  const isAll = state === 'all'
+  const shown = rows.filter(
+    ({ name, description, status }) =>
+      (isAll || status === 'active') && `${name} ${description}`.toLowerCase().includes(filter.toLowerCase()),
+  )
   return (
-    <Page title="Agents">
-      <span />
+    <Page
+      title="Agents"
+      actions={
+        <Link to="/agents/new" className={buttonClasses('primary')}>
+          New agent
+        </Link>
+      }
+    >
+      <PendingKeys />
+      <Answer of={agents} what="agents">
+        {(all) =>
+          all.length === 0 ? (
+            <Empty title="Give something that is not a person its own key" cli="strongroom agent create">
+              <p>An agent reads the vaults you choose, and nothing else. What it does is seen under its name.</p>
+              <div>
+                <Link to="/agents/new" className={buttonClasses('primary')}>
+                  New agent
+                </Link>
+              </div>
+            </Empty>
+          ) : (
+            <>
+              <Filters filter={filter} isAll={isAll} />
+              <Table
+                label="Agents"
+                rows={shown}
+                columns={COLUMNS}
+                keyOf={({ agentId }) => agentId}
+                sortedBy={{ id: 'name' }}
+              />
+            </>
+          )
+        }
+      </Answer>
     </Page>
   )
 }

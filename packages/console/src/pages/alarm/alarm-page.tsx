@@ -1,5 +1,5 @@
 import type { VerificationError } from '@strongroom/sdk'
-import { useEffect } from 'react'
+import { useEffect, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { download } from '../../ui/download.ts'
 import { Facts } from '../../ui/page.tsx'
@@ -11,8 +11,9 @@ export function AlarmPage({ alarm }: { readonly alarm: VerificationError }) {
   }, [])
   const save = (): void => download(`strongroom-evidence-${alarm.code}.json`, alarm.evidence, 'application/json')
   const details = Object.entries(alarm.details).map(([name, value]) => [name, String(value)] as const)
+  const [at] = useState(() => new Date())
   return (
-    <main className="mx-auto grid max-w-2xl gap-5 px-6 py-[10vh]">
+    <main id="page" className="mx-auto grid max-w-2xl gap-5 px-6 py-[10vh]">
       <div role="alert" className="grid gap-2 border-l-2 border-danger pl-4">
         <h1 className="text-title text-danger">The server gave an answer that does not verify</h1>
         <p>
@@ -24,7 +25,8 @@ export function AlarmPage({ alarm }: { readonly alarm: VerificationError }) {
         an attack, a restored backup or a fault. Do not enter your passphrase here again until somebody has looked into
         it.
       </p>
-      <Facts of={[['Stage', alarm.stage], ['When', new Date().toLocaleString()], ...details]} />
+      {alarm.hint !== undefined && <p>{alarm.hint}</p>}
+      <Facts of={[['Stage', alarm.stage], ['When', at.toLocaleString()], ...details]} />
       {alarm.evidence !== '' && (
         <div className="flex flex-wrap gap-2">
           <Button kind="primary" onClick={save}>
@@ -33,7 +35,8 @@ export function AlarmPage({ alarm }: { readonly alarm: VerificationError }) {
         </div>
       )}
       <p className="text-ink-2">
-        Whoever runs the server can check the file with <code>strongroom verify --evidence</code>.{' '}
+        The file holds no key and no value. Another browser checks it under Transparency, Evidence; a machine of yours
+        tells with <code>strongroom verify</code> whether it sees the same.{' '}
         <a href={`/docs/errors#${alarm.code}`}>What {alarm.code} means</a>
       </p>
     </main>

@@ -6,7 +6,7 @@ import { download } from '../../ui/download.ts'
 import { CheckField } from '../../ui/field.tsx'
 import { SignInCard } from './card.tsx'
 
-const kitText = (email: string, { deviceSecret, recoveryCode }: Codes): string =>
+export const kitText = (email: string, { deviceSecret, recoveryCode }: Codes): string =>
   `Strongroom recovery kit
 Server          ${location.origin}
 Email           ${email}

@@ -40,12 +40,13 @@ export function SignInPage({ session }: { readonly session: Session & { readonly
           deviceSecret,
           passphrase: form.passphrase,
           trustAnchor,
-          lastKdf,
+          // Whoever has just joined has not stretched anything here yet.
+          lastKdf: lastKdf || undefined,
         },
       })
       const opened = person as OpenedPerson
       await rememberDevice({ email, deviceSecret, trustAnchor: opened.trustAnchor, lastKdf: opened.kdf })
-      openSession(opened)
+      await openSession(opened)
     },
   })
   if (isRecovering) return <RecoverForm onBack={() => setRecovering(false)} />

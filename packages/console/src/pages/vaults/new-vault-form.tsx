@@ -6,9 +6,8 @@ import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { shellWord } from '../../ui/shell-word.ts'
+import { CLASSIFICATIONS } from './classifications.ts'
 import { vaultsQuery } from './queries.ts'
-
-const CLASSES: readonly Classification[] = ['public', 'internal', 'confidential', 'restricted']
 
 export function NewVaultForm({ open, onClose }: { readonly open: boolean; onClose(): void }) {
   const strongroom = useStrongroom()
@@ -42,7 +41,7 @@ export function NewVaultForm({ open, onClose }: { readonly open: boolean; onClos
         value={classification}
         onChange={(event) => setClassification(event.target.value as Classification)}
       >
-        {CLASSES.map((one) => (
+        {CLASSIFICATIONS.map((one) => (
           <option key={one}>{one}</option>
         ))}
       </SelectField>

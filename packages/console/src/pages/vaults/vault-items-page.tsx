@@ -1,15 +1,20 @@
 import type { ItemSummary } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
+import { Button } from '../../ui/button.tsx'
 import { FilterField } from '../../ui/filter.tsx'
-import { Page } from '../../ui/page.tsx'
-import { Seal } from '../../ui/seal.tsx'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
+import { ArchiveItemsForm } from './archive-items-form.tsx'
+import { ItemDrawer } from './item-drawer.tsx'
+import { MoveItemsForm } from './move-items-form.tsx'
+import { NewItemForm } from './new-item-form.tsx'
+import { PasteEnvForm } from './paste-env-form.tsx'
 import { itemsQuery, vaultQuery } from './queries.ts'
-import { vaultTabs } from './vault-tabs.ts'
+import { type Selection, selectColumn, useSelection } from './selection.tsx'
+import { VaultFrame } from './vault-frame.tsx'
 
 const columnsIn = (vaultId: string): readonly Column<ItemSummary>[] => [
   {
@@ -22,69 +27,132 @@ const columnsIn = (vaultId: string): readonly Column<ItemSummary>[] => [
       </Link>
     ),
   },
-  { id: 'labels', header: 'Environment fields', grows: true, cell: ({ labels }) => <code>{labels.join('  ')}</code> },
-  { id: 'website', header: 'Website', sort: ({ website }) => website, cell: ({ website }) => website },
+  {
+    id: 'labels',
+    header: 'Environment fields',
+    grows: true,
+    cell: ({ labels }) => (
+      <code className="max-sm:break-all" title={labels.join(', ')}>
+        {[...labels].sort().join('  ')}
+      </code>
+    ),
+  },
+  {
+    id: 'website',
+    header: 'Website',
+    sort: ({ website }) => website,
+    cell: ({ website }) => <span className="max-sm:break-all">{website}</span>,
+  },
   { id: 'version', header: 'Version', align: 'right', sort: ({ version }) => version, cell: ({ version }) => version },
 ]
+
+interface ChosenMembers {
+  readonly vault: { readonly vaultId: string; readonly name: string }
+  readonly items: readonly ItemSummary[]
+  readonly selection: Selection
+}
+
+/** What can be done with the items that are ticked. */
+function ChosenItems({ vault, items, selection }: ChosenMembers) {
+  const [asked, setAsked] = useState<'move' | 'archive'>()
+  const chosen = items.filter(({ itemId }) => selection.ids.has(itemId))
+  if (chosen.length === 0) return null
+  const place = { vault, items: chosen, onClose: () => setAsked(undefined) }
+  return (
+    <div className="flex flex-wrap items-center gap-2 border-b border-rule bg-raised px-6 py-2">
+      <span role="status">{chosen.length} selected</span>
+      <Button onClick={() => setAsked('move')}>Move</Button>
+      <Button onClick={() => setAsked('archive')}>Archive</Button>
+      <Button kind="quiet" onClick={selection.clear}>
+        Select none
+      </Button>
+      {asked === 'move' && <MoveItemsForm {...place} onMoved={selection.clear} />}
+      {asked === 'archive' && <ArchiveItemsForm {...place} onDone={selection.clear} />}
+    </div>
+  )
+}
 
 export function VaultItemsPage() {
   const { vaultId } = useParams({ from: '/vaults/$vaultId' })
   const { filter = '', item } = useSearch({ from: '/vaults/$vaultId' })
   const strongroom = useStrongroom()
   const navigate = useNavigate()
-  const vault = useQuery(vaultQuery(strongroom, vaultId))
+  const { data: vault } = useQuery(vaultQuery(strongroom, vaultId))
   const items = useQuery(itemsQuery(strongroom, vaultId))
-  const columns = useMemo(() => columnsIn(vaultId), [vaultId])
-  const shown = (all: readonly ItemSummary[]): readonly ItemSummary[] => {
+  const [open, setOpen] = useState<'new' | 'paste'>()
+  const selection = useSelection()
+  const { ids, toggle } = selection
+  const place = { vaultId, name: vault?.name ?? 'vault' }
+  const canWrite = vault?.status === 'active' && vault.role !== null && vault.role !== 'READ'
+  const columns = useMemo(() => {
+    const select = selectColumn<ItemSummary>({ ids, toggle }, ({ itemId, name }) => ({ id: itemId, name }))
+    return canWrite ? [select, ...columnsIn(vaultId)] : columnsIn(vaultId)
+  }, [vaultId, canWrite, ids, toggle])
+  const shown = useMemo(() => {
     const text = filter.toLowerCase()
-    return all.filter(({ name, labels }) => `${name} ${labels.join(' ')}`.toLowerCase().includes(text))
-  }
-  const receipt = vault.data?.receipt
+    return (items.data ?? []).filter(({ name, labels }) => `${name} ${labels.join(' ')}`.toLowerCase().includes(text))
+  }, [items.data, filter])
+  const search = (change: { filter?: string | undefined; item?: string | undefined }, replace: boolean): void =>
+    void navigate({
+      to: '/vaults/$vaultId',
+      params: { vaultId },
+      search: (before) =>
+        Object.fromEntries(
+          Object.entries({ ...before, ...change }).filter(([, text]) => text !== undefined && text !== ''),
+        ),
+      replace,
+    })
+  const close = (): void => setOpen(undefined)
   return (
-    <Page
-      title={vault.data?.name ?? 'Vault'}
-      beside={
-        receipt && (
-          <Seal
-            root={receipt.checkpoint.rootHash}
-            says={`Verified here: version ${receipt.headVersion}, in a log of ${receipt.checkpoint.treeSize} entries`}
-          />
+    <VaultFrame
+      vaultId={vaultId}
+      actions={
+        canWrite && (
+          <>
+            <Button onClick={() => setOpen('paste')} disabled={items.data === undefined}>
+              Paste a .env
+            </Button>
+            <Button kind="primary" onClick={() => setOpen('new')}>
+              New item
+            </Button>
+          </>
         )
       }
-      tabs={vaultTabs(vaultId)}
     >
       <Answer of={items} what="this vault">
         {(all) =>
           all.length === 0 ? (
-            <Empty title="Nothing in it yet" cli={`strongroom set sr://${vault.data?.name ?? 'vault'}/app/API_KEY`}>
+            <Empty title="Nothing in it yet" cli={`strongroom set '${place.name}/app/API_KEY'`}>
               <p>Paste a .env, or add an item. Values are encrypted in this page.</p>
             </Empty>
           ) : (
             <>
-              <FilterField
-                label="Filter items"
-                value={filter}
-                onChange={(text) =>
-                  void navigate({
-                    to: '/vaults/$vaultId',
-                    params: { vaultId },
-                    search: ({ filter: _, ...before }) => (text === '' ? before : { ...before, filter: text }),
-                    replace: true,
-                  })
-                }
-              />
+              <FilterField label="Filter items" value={filter} onChange={(text) => search({ filter: text }, true)} />
+              <ChosenItems vault={place} items={all} selection={selection} />
               <Table
                 label="Items"
-                rows={shown(all)}
+                rows={shown}
                 columns={columns}
                 keyOf={({ itemId }) => itemId}
                 sortedBy={{ id: 'name' }}
                 current={item}
               />
+              {shown.length === 0 && <p className="px-6 py-4 text-ink-2">No item has that in its name or labels.</p>}
             </>
           )
         }
       </Answer>
-    </Page>
+      {open === 'new' && <NewItemForm vault={place} onClose={close} />}
+      {open === 'paste' && <PasteEnvForm vault={place} items={items.data ?? []} onClose={close} />}
+      {item !== undefined && (
+        <ItemDrawer
+          key={item}
+          vault={place}
+          itemId={item}
+          canWrite={canWrite}
+          onClose={() => search({ item: undefined }, false)}
+        />
+      )}
+    </VaultFrame>
   )
 }

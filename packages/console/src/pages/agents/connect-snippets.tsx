@@ -1,0 +1,84 @@
+import { useState } from 'react'
+import { CopyButton } from '../../ui/copy.tsx'
+import { shellWord } from '../../ui/shell-word.ts'
+
+// How a program is told that it is this agent, with the real names filled in. The bundle itself is in none of them.
+
+export interface Place {
+  readonly name: string
+  /** A vault it can read, and a variable in it. */
+  readonly vault: string
+  readonly variable: string
+  readonly item: string
+}
+
+const nameFor = (name: string): string => name.toLowerCase().replace(/[^a-z0-9-]+/g, '-')
+
+const SNIPPETS = {
+  CLI: ({ name, vault }: Place) =>
+    `strongroom login --bundle ${shellWord(`${name}.bundle`)} --profile ${shellWord(name)}
+strongroom run --profile ${shellWord(name)} --vault ${shellWord(vault)} -- node server.js`,
+  TypeScript: ({ vault, item, variable, name }: Place) =>
+    `// STRONGROOM_BUNDLE_FILE=${name}.bundle
+import { Strongroom } from '@strongroom/sdk'
+
+const strongroom = new Strongroom()
+const secret = await strongroom.secrets.get('sr://${vault}/${item}/${variable}')
+connect(secret.reveal())`,
+  Docker: ({ name, vault }: Place) =>
+    `# In the image: ENTRYPOINT ["strongroom", "run", "--vault", "${vault}", "--"]
+docker run \\
+  --mount type=bind,source="$PWD/${name}.bundle",target=/run/secrets/bundle,readonly \\
+  --env STRONGROOM_BUNDLE_FILE=/run/secrets/bundle \\
+  your-image node server.js`,
+  GitHub: ({ vault }: Place) =>
+    `# The bundle is the secret STRONGROOM_BUNDLE of the repository.
+- run: npx strongroom run --vault ${shellWord(vault)} -- ./deploy.sh
+  env:
+    STRONGROOM_BUNDLE: \${{ secrets.STRONGROOM_BUNDLE }}`,
+  Kubernetes: ({ name, vault }: Place) =>
+    `# kubectl create secret generic ${nameFor(name)} --from-file=bundle=${name}.bundle
+containers:
+  - name: app
+    image: your-image
+    command: ["strongroom", "run", "--vault", "${vault}", "--", "node", "server.js"]
+    env:
+      - { name: STRONGROOM_BUNDLE_FILE, value: /run/strongroom/bundle }
+    volumeMounts:
+      - { name: strongroom, mountPath: /run/strongroom, readOnly: true }
+volumes:
+  - name: strongroom
+    secret: { secretName: ${nameFor(name)}, defaultMode: 0400 }`,
+} as const
+type Way = keyof typeof SNIPPETS
+const WAYS = Object.keys(SNIPPETS) as Way[]
+
+export function ConnectSnippets({ place }: { readonly place: Place }) {
+  const [way, setWay] = useState<Way>('CLI')
+  const text = SNIPPETS[way](place)
+  return (
+    <div className="grid grid-cols-[minmax(0,1fr)] gap-2">
+      <fieldset className="flex flex-wrap gap-1">
+        <legend className="sr-only">Where it runs</legend>
+        {WAYS.map((one) => (
+          <button
+            key={one}
+            type="button"
+            aria-pressed={one === way}
+            onClick={() => setWay(one)}
+            className="min-h-8 cursor-pointer rounded-control px-2.5 text-ink-2 hover:bg-raised aria-pressed:bg-raised aria-pressed:font-[550] aria-pressed:text-ink"
+          >
+            {one}
+          </button>
+        ))}
+      </fieldset>
+      <div className="flex items-start gap-1 rounded-control border border-rule bg-raised py-2 pr-1 pl-3">
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line is scrolled by keyboard too */}
+        <section tabIndex={0} aria-label={`${way} snippet`} className="min-w-0 flex-1 overflow-x-auto">
+          <pre>{text}</pre>
+        </section>
+        <CopyButton text={text} label={`Copy the ${way} snippet`} />
+      </div>
+    </div>
+  )
+}

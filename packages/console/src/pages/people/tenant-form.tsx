@@ -1,0 +1,81 @@
+import type { Tenant } from '@strongroom/contract'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useOpenSession } from '../../session/session.ts'
+import { Button } from '../../ui/button.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
+import { SelectField, TextField } from '../../ui/field.tsx'
+import { shellWord } from '../../ui/shell-word.ts'
+
+interface FormMembers {
+  readonly tenants: readonly Tenant[]
+  /** The one to be changed; a new one if absent. */
+  readonly tenant?: Tenant
+  onClose(): void
+}
+
+export function TenantForm({ tenants, tenant, onClose }: FormMembers) {
+  const { client } = useOpenSession()
+  const queries = useQueryClient()
+  const [name, setName] = useState(tenant?.name ?? '')
+  const [parentId, setParentId] = useState(tenant?.parentId ?? '')
+  const others = tenants.filter(({ tenantId, status }) => status === 'active' && tenantId !== tenant?.tenantId)
+  const onSuccess = async (): Promise<void> => {
+    onClose()
+    await queries.invalidateQueries({ queryKey: ['people'] })
+  }
+  const save = useMutation({
+    mutationFn: () =>
+      tenant
+        ? client.tenants.update({
+            params: { id: tenant.tenantId },
+            body: { name: name.trim(), parentId: parentId === '' ? null : parentId },
+          })
+        : client.tenants.create({ body: { name: name.trim(), ...(parentId !== '' && { parentId }) } }),
+    onSuccess,
+  })
+  const archive = useMutation({
+    mutationFn: (tenantId: string) => client.tenants.update({ params: { id: tenantId }, body: { status: 'archived' } }),
+    onSuccess,
+  })
+  const fields = [`name=${name.trim() || 'NAME'}`, ...(parentId === '' ? [] : [`parentId=${parentId}`])]
+  const route = tenant ? `PATCH /api/v1/platform/tenant/${tenant.tenantId}` : 'POST /api/v1/platform/tenant'
+  return (
+    <FormDialog
+      title={tenant ? `Change ${tenant.name}` : 'New tenant'}
+      open
+      onClose={onClose}
+      action="Save"
+      busy={save.isPending}
+      problem={save.error ?? archive.error}
+      disabled={name.trim() === ''}
+      cli={[`strongroom api ${route}`, ...fields.map((field) => `--field ${shellWord(field)}`)].join(' ')}
+      onSubmit={() => save.mutate()}
+    >
+      <TextField label="Name" value={name} onChange={({ target }) => setName(target.value)} required />
+      <SelectField
+        label="Below"
+        hint="Whoever administers a tenant administers those below it; its budgets hold for them too."
+        value={parentId}
+        onChange={({ target }) => setParentId(target.value)}
+      >
+        <option value="">nothing</option>
+        {others.map((one) => (
+          <option key={one.tenantId} value={one.tenantId}>
+            {one.name}
+          </option>
+        ))}
+      </SelectField>
+      {tenant && (
+        <div className="grid gap-1">
+          <div>
+            <Button kind="quiet" busy={archive.isPending} onClick={() => archive.mutate(tenant.tenantId)}>
+              <span className="text-danger">Archive this tenant</span>
+            </Button>
+          </div>
+          <p className="text-label text-ink-3">Only one that is empty can be archived; it does not come back.</p>
+        </div>
+      )}
+    </FormDialog>
+  )
+}

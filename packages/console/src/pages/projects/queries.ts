@@ -1,0 +1,18 @@
+import type { Strongroom } from '@strongroom/sdk'
+import { queryOptions } from '@tanstack/react-query'
+
+export const projectsQuery = (strongroom: Strongroom) =>
+  queryOptions({ queryKey: ['projects'], queryFn: ({ signal }) => strongroom.projects.list({}, { signal }).all() })
+
+/** Verified in this browser: its vaults are those its admins signed for. */
+export const projectQuery = (strongroom: Strongroom, projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId],
+    queryFn: ({ signal }) => strongroom.projects.get(projectId, { signal }),
+  })
+
+export const projectAccessQuery = (strongroom: Strongroom, projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'access'],
+    queryFn: ({ signal }) => strongroom.permissions.list({ project: projectId }, { signal }),
+  })

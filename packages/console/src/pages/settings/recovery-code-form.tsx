@@ -1,0 +1,52 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { askKeys } from '../../session/key-questions.ts'
+import { useOpenSession } from '../../session/session.ts'
+import { Dialog, FormDialog } from '../../ui/dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { KitToKeep } from './kit-to-keep.tsx'
+import { ownSecrets, thisServer } from './own-secrets.ts'
+
+export function RecoveryCodeForm({ onClose }: { onClose(): void }) {
+  const { person } = useOpenSession()
+  const queries = useQueryClient()
+  const [passphrase, setPassphrase] = useState('')
+  const renew = useMutation({
+    mutationFn: async () => {
+      const own = await ownSecrets(person.email, passphrase)
+      const answer = await askKeys({ kind: 'renew-recovery-code', person, server: thisServer(), own })
+      return { deviceSecret: own.deviceSecret, recoveryCode: answer.recoveryCode ?? '' }
+    },
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['settings', 'sealed-keys'] }),
+  })
+  if (renew.data)
+    return (
+      <Dialog title="Your new recovery kit" open onClose={onClose}>
+        <KitToKeep email={person.email} codes={renew.data} action="Done" onDone={onClose} />
+      </Dialog>
+    )
+  return (
+    <FormDialog
+      title="New recovery code"
+      open
+      onClose={onClose}
+      action="Make a new code"
+      busy={renew.isPending}
+      problem={renew.error}
+      disabled={passphrase === ''}
+      onSubmit={() => renew.mutate()}
+    >
+      <p>
+        The code you have now stops working. The new one opens your keys if you lose your passphrase or your device.
+      </p>
+      <TextField
+        label="Passphrase"
+        type="password"
+        autoComplete="current-password"
+        value={passphrase}
+        onChange={({ target }) => setPassphrase(target.value)}
+        required
+      />
+    </FormDialog>
+  )
+}

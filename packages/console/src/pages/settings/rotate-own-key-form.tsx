@@ -1,0 +1,129 @@
+import { decodePem } from '@strongroom/protocol'
+import { keyWords } from '@strongroom/sdk'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { askKeys, type PreparedKeys } from '../../session/key-questions.ts'
+import { openSession, useOpenSession } from '../../session/session.ts'
+import { Button } from '../../ui/button.tsx'
+import { Dialog, FormDialog } from '../../ui/dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { ProblemNote } from '../../ui/states.tsx'
+import { KitToKeep } from './kit-to-keep.tsx'
+import { ownSecrets, thisServer } from './own-secrets.ts'
+
+interface Ready {
+  readonly prepared: PreparedKeys
+  readonly deviceSecret: string
+}
+
+/** The old key hands every vault key to the new one; the log refuses a batch that lacks one. All of it or nothing. */
+function useHandOver() {
+  const { strongroom, client, person } = useOpenSession()
+  const queries = useQueryClient()
+  const [progress, setProgress] = useState('')
+  const handOver = useMutation({
+    mutationFn: async ({ privateKey, sealed }: PreparedKeys) => {
+      const { bundleVersion, privateBundle, recovery } = sealed
+      const done = await strongroom.agents.rotateRuntimeKey(
+        {
+          keys: { material: decodePem(privateKey) },
+          // It is sealed for the server already, and comes with the change.
+          save: () => undefined,
+          submit: ({ event, replacements }) =>
+            client.userKeys.rotate({
+              body: {
+                event,
+                replacements: [...replacements],
+                bundleVersion,
+                privateBundle,
+                ...(recovery && { recovery }),
+              },
+            }),
+        },
+        { onProgress: (at, total) => setProgress(`${at} of ${total} vault keys`) },
+      )
+      await openSession({ ...person, privateKey })
+      await queries.invalidateQueries({ queryKey: ['settings'] })
+      return done
+    },
+  })
+  return { handOver, progress }
+}
+
+export function RotateOwnKeyForm({ onClose }: { onClose(): void }) {
+  const { person } = useOpenSession()
+  const [passphrase, setPassphrase] = useState('')
+  const { handOver, progress } = useHandOver()
+  const prepare = useMutation({
+    mutationFn: async (): Promise<Ready> => {
+      const own = await ownSecrets(person.email, passphrase)
+      const answer = await askKeys({ kind: 'prepare-rotation', person, server: thisServer(), own })
+      return { prepared: answer.prepared as PreparedKeys, deviceSecret: own.deviceSecret }
+    },
+  })
+  if (handOver.data)
+    return (
+      <Dialog title="You have a new key" open onClose={onClose}>
+        <div className="grid gap-4 p-5">
+          <p role="status">
+            <strong>{keyWords(handOver.data.keyId)}</strong>, linked to the old one in the log;{' '}
+            {handOver.data.rewrapped} vault {handOver.data.rewrapped === 1 ? 'key' : 'keys'} wrapped for it.
+          </p>
+          <p>Sign in again on your other devices. The recovery kit from before is worth nothing any more.</p>
+          <div className="flex justify-end">
+            <Button kind="primary" onClick={onClose}>
+              Close
+            </Button>
+          </div>
+        </div>
+      </Dialog>
+    )
+  if (prepare.data) {
+    const { prepared, deviceSecret } = prepare.data
+    return (
+      <Dialog title="Your new recovery kit" open onClose={onClose}>
+        <KitToKeep
+          email={person.email}
+          codes={{ deviceSecret, recoveryCode: prepared.recoveryCode }}
+          action="Hand over to the new key"
+          busy={handOver.isPending}
+          onDone={() => handOver.mutate(prepared)}
+        />
+        <div className="grid gap-2 px-5 pb-5">
+          {progress !== '' && <p role="status">{progress}</p>}
+          {handOver.error && <ProblemNote error={handOver.error} />}
+          <p className="text-label text-ink-3">
+            Nothing has changed yet. If you close this now, your old key and kit stay.
+          </p>
+        </div>
+      </Dialog>
+    )
+  }
+  return (
+    <FormDialog
+      title="Rotate my key"
+      open
+      onClose={onClose}
+      action="Make the new key"
+      busy={prepare.isPending}
+      problem={prepare.error}
+      disabled={passphrase === ''}
+      cli="strongroom key rotate"
+      onSubmit={() => prepare.mutate()}
+    >
+      <p>
+        Your new key is made here and linked to the old one in the log; every vault key you hold is wrapped for it. What
+        the old key could open, it still opens: if somebody has it, ask an administrator to end it.
+      </p>
+      <TextField
+        label="Passphrase"
+        type="password"
+        autoComplete="current-password"
+        value={passphrase}
+        onChange={({ target }) => setPassphrase(target.value)}
+        required
+      />
+      {prepare.isPending && <p role="status">Your computer is choosing large primes. Nothing is sent.</p>}
+    </FormDialog>
+  )
+}

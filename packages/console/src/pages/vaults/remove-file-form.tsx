@@ -1,0 +1,41 @@
+import type { Attachment } from '@strongroom/sdk'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useStrongroom } from '../../session/session.ts'
+import { ConfirmByName } from '../../ui/dialog.tsx'
+import { shellWord } from '../../ui/shell-word.ts'
+import { toast } from '../../ui/toast.tsx'
+
+interface Members {
+  readonly vault: { readonly vaultId: string; readonly name: string }
+  readonly file: Attachment
+  readonly itemName: string
+  onClose(): void
+}
+
+export function RemoveFileForm({ vault, file, itemName, onClose }: Members) {
+  const strongroom = useStrongroom()
+  const queries = useQueryClient()
+  const remove = useMutation({
+    mutationFn: () => strongroom.attachments.remove(vault.vaultId, file.assetId),
+    onSuccess: async () => {
+      toast(`Removed ${file.name}`)
+      await queries.invalidateQueries({ queryKey: ['vault', vault.vaultId] })
+      onClose()
+    },
+  })
+  return (
+    <ConfirmByName
+      title={`Remove ${file.name}`}
+      open
+      onClose={onClose}
+      action="Remove"
+      name={file.name}
+      busy={remove.isPending}
+      problem={remove.error}
+      cli={`strongroom file rm ${shellWord(`${vault.name}/${itemName}/${file.name}`)}`}
+      onSubmit={() => remove.mutate()}
+    >
+      <p>{itemName} lists it no more, in a version that you sign. It cannot be taken back from here.</p>
+    </ConfirmByName>
+  )
+}

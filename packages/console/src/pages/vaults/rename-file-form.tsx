@@ -1,0 +1,50 @@
+import type { Attachment } from '@strongroom/sdk'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useState } from 'react'
+import { useStrongroom } from '../../session/session.ts'
+import { FormDialog } from '../../ui/dialog.tsx'
+import { TextField } from '../../ui/field.tsx'
+import { shellWord } from '../../ui/shell-word.ts'
+
+interface Members {
+  readonly vault: { readonly vaultId: string; readonly name: string }
+  readonly file: Attachment
+  readonly itemName: string
+  onClose(): void
+}
+
+export function RenameFileForm({ vault, file, itemName, onClose }: Members) {
+  const strongroom = useStrongroom()
+  const queries = useQueryClient()
+  const [name, setName] = useState(file.name)
+  const rename = useMutation({
+    mutationFn: () => strongroom.attachments.rename(vault.vaultId, file.assetId, { name: name.trim() }),
+    onSuccess: async () => {
+      await queries.invalidateQueries({ queryKey: ['vault', vault.vaultId] })
+      onClose()
+    },
+  })
+  const place = `${vault.name}/${itemName}`
+  return (
+    <FormDialog
+      title={`Rename ${file.name}`}
+      open
+      onClose={onClose}
+      action="Sign and save"
+      busy={rename.isPending}
+      problem={rename.error}
+      disabled={name.trim() === '' || name.trim() === file.name}
+      cli={`strongroom file move ${shellWord(`${place}/${file.name}`)} ${shellWord(`${place}/${name.trim() || 'NAME'}`)}`}
+      onSubmit={() => rename.mutate()}
+    >
+      <TextField
+        label="Name"
+        hint="Names of files are encrypted."
+        value={name}
+        onChange={(event) => setName(event.target.value)}
+        autoFocus
+        required
+      />
+    </FormDialog>
+  )
+}

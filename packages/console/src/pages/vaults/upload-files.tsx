@@ -1,0 +1,107 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { type DragEvent, useRef, useState } from 'react'
+import { useStrongroom } from '../../session/session.ts'
+import { Button } from '../../ui/button.tsx'
+import { classes } from '../../ui/classes.ts'
+import { ProblemNote } from '../../ui/states.tsx'
+import { formatBytes } from './file-size.ts'
+
+interface Sending {
+  readonly name: string
+  readonly sent: number
+  readonly total: number
+}
+
+function Progress({ sending: { name, sent, total } }: { readonly sending: Sending }) {
+  return (
+    <div className="grid gap-1">
+      <span className="text-label text-ink-2">
+        {name}: {formatBytes(sent)} of {formatBytes(total)}
+      </span>
+      <progress
+        aria-label={`Sending ${name}`}
+        className="h-1.5 w-full accent-ink"
+        value={sent}
+        max={Math.max(total, 1)}
+      />
+    </div>
+  )
+}
+
+interface Members {
+  readonly vaultId: string
+  /** Where they go; decided when they are there. */
+  itemFor(): Promise<string>
+  readonly disabled?: boolean
+}
+
+/** Files are encrypted here, part by part, and sent as they are read. */
+export function UploadFiles({ vaultId, itemFor, disabled = false }: Members) {
+  const strongroom = useStrongroom()
+  const queries = useQueryClient()
+  const chooser = useRef<HTMLInputElement>(null)
+  const [isOver, setOver] = useState(false)
+  const [sending, setSending] = useState<Sending>()
+  const upload = useMutation({
+    mutationFn: async (files: readonly File[]): Promise<void> => {
+      const itemId = await itemFor()
+      for (const file of files) {
+        const { name, size } = file
+        setSending({ name, sent: 0, total: size })
+        await strongroom.attachments.upload(vaultId, itemId, file, {
+          onProgress: (sent) => setSending({ name, sent, total: size }),
+        })
+      }
+    },
+    onSettled: async () => {
+      setSending(undefined)
+      await queries.invalidateQueries({ queryKey: ['vault', vaultId] })
+    },
+  })
+  const isReady = !disabled && !upload.isPending
+  const take = (list: FileList | null): void => {
+    if (list && list.length > 0 && isReady) upload.mutate([...list])
+  }
+  const drop = (event: DragEvent): void => {
+    event.preventDefault()
+    setOver(false)
+    take(event.dataTransfer.files)
+  }
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: dropping is one way; the button in it is the other
+    <div
+      className={classes(
+        'grid gap-2 rounded-control border border-dashed px-3 py-2.5',
+        isOver ? 'border-link bg-raised' : 'border-edge',
+      )}
+      onDragOver={(event) => {
+        event.preventDefault()
+        setOver(isReady)
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={drop}
+    >
+      <div className="flex flex-wrap items-center gap-3">
+        <input
+          ref={chooser}
+          type="file"
+          multiple
+          className="hidden"
+          tabIndex={-1}
+          aria-label="Files to attach"
+          onChange={(event) => {
+            take(event.target.files)
+            // The same file can be chosen again after it was refused.
+            event.target.value = ''
+          }}
+        />
+        <Button disabled={disabled} busy={upload.isPending} onClick={() => chooser.current?.click()}>
+          Attach files
+        </Button>
+        <span className="text-ink-2">or drop them here. They are encrypted in this page.</span>
+      </div>
+      {sending && <Progress sending={sending} />}
+      {upload.error && <ProblemNote error={upload.error} />}
+    </div>
+  )
+}

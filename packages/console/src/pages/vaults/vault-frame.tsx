@@ -1,0 +1,94 @@
+import type { Vault } from '@strongroom/sdk'
+import { useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { useStrongroom } from '../../session/session.ts'
+import { buttonClasses } from '../../ui/button.tsx'
+import { Menu } from '../../ui/menu.tsx'
+import { Page } from '../../ui/page.tsx'
+import { Seal } from '../../ui/seal.tsx'
+import { Status } from '../../ui/status.tsx'
+import { When } from '../../ui/when.tsx'
+import { ArchiveVaultsForm } from './archive-vaults-form.tsx'
+import { EditVaultForm } from './edit-vault-form.tsx'
+import { vaultQuery } from './queries.ts'
+import { vaultTabs } from './vault-tabs.ts'
+
+function VaultMenu({ vault }: { readonly vault: Vault }) {
+  const [open, setOpen] = useState<'edit' | 'archive'>()
+  const close = (): void => setOpen(undefined)
+  return (
+    <>
+      <Menu
+        trigger={
+          <button type="button" className={buttonClasses()}>
+            Vault <span aria-hidden="true">▾</span>
+          </button>
+        }
+        choices={[
+          { label: 'Rename or classify', onChoose: () => setOpen('edit') },
+          { label: 'Archive', isDanger: true, onChoose: () => setOpen('archive') },
+        ]}
+      />
+      {open === 'edit' && <EditVaultForm vault={vault} onClose={close} />}
+      {open === 'archive' && <ArchiveVaultsForm vaults={[vault]} onClose={close} />}
+    </>
+  )
+}
+
+/** Former readers who still hold the key: said on every part of the vault until it is over. */
+function RotationDue({ vault: { vaultId, rotationDue } }: { readonly vault: Vault }) {
+  if (rotationDue === null) return null
+  return (
+    <p role="status" className="border-b border-rule bg-raised px-6 py-2">
+      <strong className="text-warn">A new key is due.</strong> Somebody who left this vault <When at={rotationDue} />{' '}
+      still holds its key.{' '}
+      <Link to="/vaults/$vaultId/keys" params={{ vaultId }} className="underline">
+        Rotate it
+      </Link>
+    </p>
+  )
+}
+
+interface FrameMembers {
+  readonly vaultId: string
+  readonly actions?: ReactNode
+  readonly children: ReactNode
+}
+
+/** What every part of a vault's page has: its verified name with the seal, its tabs, and what is due. */
+export function VaultFrame({ vaultId, actions, children }: FrameMembers) {
+  const { data: vault } = useQuery(vaultQuery(useStrongroom(), vaultId))
+  const receipt = vault?.receipt
+  return (
+    <Page
+      title={vault?.name ?? 'Vault'}
+      beside={
+        vault && (
+          <>
+            {receipt && (
+              <Seal
+                root={receipt.checkpoint.rootHash}
+                says={`Verified here: version ${receipt.headVersion}, in a log of ${receipt.checkpoint.treeSize} entries`}
+              />
+            )}
+            <span className="text-label text-ink-3">{vault.classification}</span>
+            {vault.status === 'archived' && <Status tone="quiet">archived</Status>}
+          </>
+        )
+      }
+      actions={
+        vault?.status === 'active' && (
+          <>
+            {vault.role === 'ADMIN' && <VaultMenu vault={vault} />}
+            {actions}
+          </>
+        )
+      }
+      tabs={vaultTabs(vaultId)}
+    >
+      {vault && <RotationDue vault={vault} />}
+      {children}
+    </Page>
+  )
+}

@@ -1,0 +1,118 @@
+import type { WebhookDelivery, WebhookEndpoint } from '@strongroom/sdk'
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useStrongroom } from '../../session/session.ts'
+import { Button } from '../../ui/button.tsx'
+import { CopyLine, MonoId } from '../../ui/copy.tsx'
+import { Drawer } from '../../ui/dialog.tsx'
+import { Facts } from '../../ui/page.tsx'
+import { ProblemNote } from '../../ui/states.tsx'
+import { When } from '../../ui/when.tsx'
+import { DeliveryTimeline } from './delivery-timeline.tsx'
+import { VerifySnippet } from './signing-secret.tsx'
+import { type Attempt, answerText, DeliveryStatus, isTaken } from './webhook-words.tsx'
+
+const secondsOf = (time: string): number => Math.floor(Date.parse(time) / 1000)
+
+/** One request as it went out. The signature and the body are not kept; what they are made of is. */
+function AttemptDetails({ attempt, delivery, signing }: AttemptMembers) {
+  const { startedAt, url } = attempt
+  const stamp = secondsOf(startedAt)
+  return (
+    <details className="border-b border-rule py-1">
+      <summary className="flex min-h-8 cursor-pointer flex-wrap items-center gap-x-4">
+        <strong>Attempt {attempt.attempt}</strong>
+        <span className={isTaken(attempt) ? 'text-seal' : 'text-danger'}>{answerText(attempt)}</span>
+        <When at={startedAt} />
+      </summary>
+      <div className="grid gap-2 py-2">
+        <pre className="overflow-auto rounded-control border border-rule bg-raised px-2.5 py-1.5 break-all whitespace-pre-wrap">
+          {[
+            `POST ${url}`,
+            'content-type: application/json',
+            'user-agent: Strongroom-Webhooks/1',
+            `webhook-id: ${delivery.eventId}`,
+            `webhook-timestamp: ${stamp}`,
+            `webhook-signature: ${signing === 'hmac' ? 'v1' : 'v1a'},… (not kept)`,
+          ].join('\n')}
+        </pre>
+        <p className="text-label text-ink-3">
+          What is signed: <code>{`${delivery.eventId}.${stamp}.`}</code> and the body, which the history does not keep.
+          Of the answer only its status is kept: what stands behind an address is the receiver&rsquo;s.
+        </p>
+      </div>
+    </details>
+  )
+}
+
+interface AttemptMembers {
+  readonly attempt: Attempt
+  readonly delivery: WebhookDelivery
+  readonly signing: WebhookEndpoint['signing']
+}
+
+function Resend({ endpoint, delivery }: { readonly endpoint: WebhookEndpoint; readonly delivery: WebhookDelivery }) {
+  const strongroom = useStrongroom()
+  const queries = useQueryClient()
+  const resend = useMutation({
+    mutationFn: async () => strongroom.webhooks.redeliver(endpoint.webhookId, delivery.deliveryId),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ['webhook', endpoint.webhookId] }),
+  })
+  return (
+    <div className="grid gap-3">
+      <div className="flex flex-wrap items-center gap-3">
+        <Button kind="primary" busy={resend.isPending} onClick={() => resend.mutate()}>
+          Resend
+        </Button>
+        <span className="text-label text-ink-3">With the id it has always had: a receiver that has it knows it.</span>
+      </div>
+      {resend.error && <ProblemNote error={resend.error} />}
+      <CopyLine label="Copy as CLI" text={`strongroom webhook resend ${endpoint.webhookId} ${delivery.deliveryId}`} />
+    </div>
+  )
+}
+
+interface Members {
+  readonly endpoint: WebhookEndpoint
+  readonly delivery: WebhookDelivery
+  onClose(): void
+}
+
+export function DeliveryDrawer({ endpoint, delivery, onClose }: Members) {
+  const { eventId, eventType, synthetic, createdAt, nextAttemptAt, attempts } = delivery
+  const tries = attempts.length === 1 ? 'One attempt' : `${attempts.length} attempts`
+  return (
+    <Drawer title={`${eventType}${synthetic ? ' (test)' : ''}`} open onClose={onClose}>
+      <div className="grid gap-5 p-5">
+        <Facts
+          of={[
+            ['State', <DeliveryStatus key="state" of={delivery} />],
+            ['Happened', <When key="when" at={createdAt} />],
+            ...(nextAttemptAt === null ? [] : [['Next attempt', <When key="next" at={nextAttemptAt} />] as const]),
+            ['Event', <MonoId key="event" id={eventId} keep={8} />],
+            [
+              'To',
+              <span key="to" className="break-all">
+                {endpoint.url}
+              </span>,
+            ],
+          ]}
+        />
+        {attempts.length > 0 && (
+          <DeliveryTimeline
+            deliveries={[delivery]}
+            name={`Attempts of ${eventId}`}
+            summary={`${tries}${nextAttemptAt === null ? '' : ', and one to come'}.`}
+          />
+        )}
+        <section aria-label="Attempts">
+          {attempts.map((attempt) => (
+            <AttemptDetails key={attempt.attempt} attempt={attempt} delivery={delivery} signing={endpoint.signing} />
+          ))}
+          {attempts.length === 0 && <p className="text-ink-2">It was not tried yet.</p>}
+        </section>
+        <Resend endpoint={endpoint} delivery={delivery} />
+        <VerifySnippet publicKey={endpoint.publicKey} />
+      </div>
+    </Drawer>
+  )
+}

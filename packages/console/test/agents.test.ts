@@ -1,0 +1,248 @@
+import { readFile } from 'node:fs/promises'
+import { deriveKeyId, openKeys } from '@strongroom/protocol'
+import { generateRuntimeKey, keyWords, memoryTrust, Strongroom } from '@strongroom/sdk'
+import type { Locator, Page } from 'playwright'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type KeyName, keysOf } from '../../sdk/test/engine/server.ts'
+import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
+
+// Agents in the console: made by keyboard alone and read with what was downloaded; what happens where making one breaks off; keys that
+// a machine makes itself; and how a key goes on or ends.
+// Seen red: Continue without a stored key, no question on leaving, a resume that wraps nothing, a signature that is never sent, one for
+// another key than the pasted one, a rotation that tells the server before the new bundle is stored.
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world?.close())
+
+/** With the Tab key, as somebody without a mouse does. */
+async function tabTo(page: Page, target: Locator): Promise<void> {
+  await target.waitFor()
+  for (let pressed = 0; pressed < 120; pressed += 1) {
+    if (await target.evaluate((element) => element === document.activeElement)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error('the Tab key does not lead there')
+}
+
+async function pressOn(page: Page, target: Locator, key = 'Enter'): Promise<void> {
+  await tabTo(page, target)
+  await page.keyboard.press(key)
+}
+
+async function downloadBy(page: Page, work: () => Promise<void>): Promise<string> {
+  const [file] = await Promise.all([page.waitForEvent('download'), work()])
+  return readFile(await file.path(), 'utf8')
+}
+
+const button = ({ page }: Tab, name: string | RegExp): Locator => page.getByRole('button', { name, exact: true })
+
+/** The first three steps, by mouse. */
+async function planAgent(tab: Tab, name: string, vaults: readonly string[]): Promise<void> {
+  const { page } = tab
+  await visit(tab, '/agents/new')
+  await page.getByLabel('Name').fill(name)
+  await button(tab, 'Continue').click()
+  for (const vault of vaults) await page.getByRole('checkbox', { name: vault }).check()
+  await button(tab, 'Continue').click()
+  await button(tab, 'Continue').click()
+  await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
+}
+
+it('makes an agent by keyboard, whose bundle reads a secret elsewhere, and shows its first contact', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  await visit(tab, '/agents')
+  await pressOn(page, page.getByRole('link', { name: 'New agent' }))
+  await tabTo(page, page.getByLabel('Name'))
+  await page.keyboard.type('checkout-bot')
+  await page.getByText('Another agent has this name.').waitFor()
+  expect(await button(tab, 'Continue').isDisabled()).toBe(true)
+  await page.keyboard.type('-2')
+  await page.keyboard.press('Enter')
+  await pressOn(page, page.getByRole('checkbox', { name: 'prod' }), 'Space')
+  await page.getByText('2 items with 3 environment variables in 1 vault; 2 items are marked restricted.').waitFor()
+  await pressOn(page, button(tab, 'Continue'))
+  await tabTo(page, page.getByLabel('Budget in US dollars'))
+  await page.keyboard.type('25')
+  await page.keyboard.press('Enter')
+  await pressOn(page, button(tab, 'Make its key and create checkout-bot-2'))
+  await button(tab, 'Download bundle').waitFor({ timeout: 60_000 })
+  expect(await button(tab, 'Continue').isDisabled()).toBe(true)
+  const bundle = await downloadBy(page, () => pressOn(page, button(tab, 'Download bundle')))
+  await pressOn(page, button(tab, 'Continue'))
+  await pressOn(page, button(tab, 'Wrap 1 vault key'))
+  await page.getByText('Waiting for checkout-bot-2').waitFor()
+  expect(page.url()).not.toContain('srb1.')
+  const bot = new Strongroom({ bundle: bundle.trim(), trustStore: memoryTrust(), cache: false })
+  const env = await bot.secrets.env({ vault: 'prod' })
+  expect(env.names).toContain('DATABASE_URL')
+  await page.getByText('First contact').waitFor()
+  await page.getByText(/from 127\.0\.0\.1 it read the variables of a vault/).waitFor()
+  await pressOn(page, page.getByRole('link', { name: 'Go to checkout-bot-2' }))
+  await page.getByText('fields it can decrypt').waitFor()
+  await page.getByText('25.00 USD', { exact: true }).waitFor()
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})
+
+it('says that the worker was ended, asks before a key is left behind, and archives an agent whose key is gone', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  await planAgent(tab, 'lost-bot', [])
+  await page.route('**/keys.worker-*', (route) => route.abort())
+  await button(tab, 'Make its key and create lost-bot').click()
+  await page.getByText('worker_ended').waitFor()
+  await page.unroute('**/keys.worker-*')
+  await button(tab, 'Try again').click()
+  await button(tab, 'Download bundle').waitFor({ timeout: 60_000 })
+  await page.getByRole('link', { name: 'Vaults' }).click()
+  await page.getByRole('dialog', { name: 'Its key is not stored' }).waitFor()
+  await button(tab, 'Stay').click()
+  expect(page.url()).toContain('/agents/new')
+  page.on('dialog', (asked) => void asked.accept())
+  await page.reload()
+  await unlock(tab)
+  await page.getByText('Key not confirmed.').waitFor()
+  await button(tab, 'Archive it and make another').click()
+  await button(tab, 'Make its key and create lost-bot').waitFor()
+  const agents = await world.demo.strongroom.agents.list().all()
+  expect(agents.find(({ name }) => name === 'lost-bot')?.status).toBe('archived')
+  await tab.context.close()
+})
+
+it('goes on with the vaults that could not be wrapped at first', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  const { stagingId, prodId } = world.demo
+  await planAgent(tab, 'resumed-bot', ['prod', 'staging'])
+  await button(tab, 'Make its key and create resumed-bot').click()
+  await page.getByRole('checkbox', { name: 'I stored it another way' }).check({ timeout: 60_000 })
+  await button(tab, 'Continue').click()
+  await page.route(`**/vault/${stagingId}/**`, (route) =>
+    route.request().method() === 'GET'
+      ? route.continue()
+      : route.fulfill({ status: 403, json: { error: { code: 'vault_access_denied', message: 'not now' } } }),
+  )
+  await button(tab, 'Wrap 2 vault keys').click()
+  await page.getByText('vault_access_denied').waitFor()
+  await page.unroute(`**/vault/${stagingId}/**`)
+  await button(tab, 'Resume').click()
+  await page.getByText('Waiting for resumed-bot').waitFor()
+  const held = await Promise.all([prodId, stagingId].map((id) => world.demo.strongroom.vaults.holders(id)))
+  expect(held.map((holders) => holders.some(({ name }) => name === 'resumed-bot'))).toEqual([true, true])
+  await tab.context.close()
+})
+
+/** What a machine does with its enrolment: keys of its own, and a request for a signature. */
+async function requestFrom(enrolment: string, key: KeyName): Promise<string> {
+  const text = Buffer.from(enrolment.trim().slice('sre1.'.length), 'base64url').toString()
+  const { server, apiKey, agentId, trustAnchor, endorser } = JSON.parse(text) as Readonly<
+    Record<'server' | 'apiKey' | 'agentId' | 'trustAnchor' | 'endorser', string>
+  >
+  const { provider } = await generateRuntimeKey({ principal: `agent:${agentId}`, material: keysOf(key) })
+  const machine = new Strongroom({ server, apiKey, agentId, trustAnchor, privateKey: provider, cache: false })
+  return (await machine.agents.requestEndorsement(endorser)).keyId
+}
+
+it('signs for a key that the machine made, once its words are there to be compared', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  await planAgent(tab, 'edge-7', ['staging'])
+  await page.getByRole('radio', { name: /Let the machine make it/ }).check()
+  await button(tab, 'Enrol edge-7').click()
+  const enrolment = await downloadBy(page, () => button(tab, 'Download enrolment').click())
+  await page.getByText('Waiting for the key of edge-7').waitFor()
+  const keyId = await requestFrom(enrolment, 'carol')
+  await page.getByText(keyWords(keyId)).waitFor()
+  await button(tab, 'They are the same: sign for it').click()
+  await button(tab, 'Wrap 1 vault key').click()
+  await page.getByText('Waiting for edge-7').waitFor()
+  const holders = await world.demo.strongroom.vaults.holders(world.demo.stagingId)
+  expect(holders.find(({ name }) => name === 'edge-7')?.keyIds).toEqual([keyId])
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})
+
+const pemOf = (spki: string): string =>
+  `-----BEGIN PUBLIC KEY-----\n${Buffer.from(spki, 'base64url').toString('base64')}\n-----END PUBLIC KEY-----\n`
+
+it('signs for a pasted public key and for no other', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  const { key } = await openKeys('agent:pasted', keysOf('dave'))
+  await planAgent(tab, 'module-1', [])
+  await page.getByRole('radio', { name: /Paste a public key/ }).check()
+  await page.getByRole('textbox', { name: 'Public key' }).fill('no key at all')
+  await page.getByText('Paste one RSA public key').waitFor()
+  await page.getByRole('textbox', { name: 'Public key' }).fill(pemOf(key.bundle.enc) + pemOf(key.bundle.sig))
+  await page.getByText(keyWords(`agent:pasted:${deriveKeyId(key.bundle)}`)).waitFor()
+  await button(tab, 'Enrol module-1').click()
+  const variables = await downloadBy(page, () => button(tab, 'Download enrolment').click())
+  const given = Object.fromEntries(variables.split('\n').map((line) => line.split(/=(.*)/).slice(0, 2)))
+  const agents = await world.demo.strongroom.agents.list().all()
+  const agentId = agents.find(({ name }) => name === 'module-1')?.agentId ?? ''
+  const ask = async (name: KeyName): Promise<void> => {
+    const { provider } = await generateRuntimeKey({ principal: `agent:${agentId}`, material: keysOf(name) })
+    const machine = new Strongroom({
+      server: given.STRONGROOM_SERVER,
+      apiKey: given.STRONGROOM_API_KEY,
+      trustAnchor: given.STRONGROOM_TRUST_ANCHOR,
+      agentId,
+      privateKey: provider,
+      cache: false,
+    })
+    await machine.agents.requestEndorsement(world.server.founder.identity.kid)
+  }
+  await ask('mallory')
+  await page.getByText('This is another key than the one you pasted.').waitFor()
+  expect(await button(tab, 'Sign for it').isDisabled()).toBe(true)
+  await ask('dave')
+  await page.getByText('It is the key you pasted').waitFor()
+  await button(tab, 'Sign for it').click()
+  await page.getByText('Waiting for module-1').waitFor()
+  await tab.context.close()
+})
+
+it('rotates a private key with its bundle, ends it, and archives the agent by its name', async () => {
+  const { strongroom, stagingId } = world.demo
+  const made = await strongroom.agents.create({
+    name: 'old-bot',
+    keys: { material: keysOf('deployNext') },
+    vaults: [{ vault: stagingId, role: 'read' }],
+  })
+  const tab = await world.alice()
+  const { page } = tab
+  await visit(tab, `/agents/${made.agent.agentId}/keys`)
+  await button(tab, 'Rotate').click()
+  await page.getByLabel('Its bundle').fill(made.bundle.reveal())
+  await button(tab, 'Make the new key').click()
+  await page.getByText('nobody has heard of it yet').waitFor({ timeout: 60_000 })
+  expect(await button(tab, 'Hand over the vault keys').isDisabled()).toBe(true)
+  const next = await downloadBy(page, () => button(tab, 'Download the new bundle').click())
+  await page.waitForLoadState('networkidle')
+  expect(await strongroom.transparency.keys(`agent:${made.agent.agentId}`)).toHaveLength(1)
+  await button(tab, 'Hand over the vault keys').click()
+  await page.getByText('1 vault key wrapped for it').waitFor()
+  await button(tab, 'Close').last().click()
+  const bot = new Strongroom({ bundle: next.trim(), trustStore: memoryTrust(), cache: false })
+  expect((await bot.secrets.env({ vault: stagingId })).names).toContain('DATABASE_URL')
+  await page.getByText('superseded').waitFor()
+  await page.getByRole('button', { name: /^End / }).click()
+  await page.getByRole('radio', { name: /Somebody else may have it/ }).check()
+  expect(await button(tab, 'End this key').isDisabled()).toBe(true)
+  await page.getByLabel('Type old-bot to go on').fill('old-bot')
+  await button(tab, 'End this key').click()
+  await page.getByText('1 vault wants a new key').waitFor()
+  await button(tab, 'Give them new keys').click()
+  await button(tab, 'Close').last().click()
+  await page.getByText('compromised').waitFor()
+  await button(tab, 'Archive').click()
+  await page.getByLabel('Type old-bot to go on').fill('old-bot')
+  await button(tab, 'Archive for good').click()
+  await page.getByText('archived', { exact: true }).waitFor()
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})

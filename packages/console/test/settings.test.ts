@@ -1,0 +1,120 @@
+import { login } from '@strongroom/sdk'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startWorld, type Tab, visit, type World } from './world.ts'
+
+// A person's own settings: what this browser keeps, sessions that are ended, and what only the passphrase of now can change.
+// Seen red: an idle time that is not kept, a session that lives on, a rotation that begins before the kit is stored, the server shown to
+// anybody.
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world?.close())
+
+const OLD = 'correct horse battery staple'
+const NEW = 'another horse another staple'
+const button = ({ page }: Tab, name: string | RegExp) => page.getByRole('button', { name, exact: true })
+
+it('keeps theme, single keys and the idle lock in this browser, and shows what it verified of the organisation', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  await visit(tab, '/settings')
+  await page.getByLabel('Theme').selectOption('Dark')
+  expect(await page.evaluate(() => document.documentElement.dataset.theme)).toBe('dark')
+  await page.getByRole('checkbox', { name: /Single-key shortcuts/ }).uncheck()
+  await page.getByLabel('Lock when nobody is there for').selectOption('5 minutes')
+  expect(await page.evaluate(() => ({ ...localStorage }))).toMatchObject({
+    'idle-minutes': '5',
+    'single-keys-off': 'yes',
+  })
+  await page.getByRole('img', { name: /^Verified here: a log of \d+ entries$/ }).waitFor()
+  await button(tab, 'Change the list').click()
+  await page.getByLabel('Verifier keys').fill('no verifier key')
+  await button(tab, 'Save').click()
+  await page.getByRole('alert').waitFor()
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})
+
+it('ends another session, which then is worth nothing', async () => {
+  const tab = await world.alice()
+  const other = await world.alice()
+  const { page } = tab
+  await visit(tab, '/settings/sessions')
+  await page.getByRole('row', { name: /this page/ }).waitFor()
+  await button(tab, 'End all others').click()
+  await page
+    .getByText(/sessions? ha(s|ve) ended/)
+    .first()
+    .waitFor()
+  await visit(other, '/vaults')
+  await other.page.getByText('Your session has ended.').waitFor()
+  await other.context.close()
+  await tab.context.close()
+})
+
+it('rotates the own key once its kit is stored, makes a new recovery code, and changes the passphrase', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  await visit(tab, '/settings/security')
+  await button(tab, 'Rotate my key').click()
+  await page.getByRole('textbox', { name: 'Passphrase', exact: true }).fill(OLD)
+  await button(tab, 'Make the new key').click()
+  const handOver = button(tab, 'Hand over to the new key')
+  await handOver.waitFor({ timeout: 60_000 })
+  expect(await handOver.isDisabled()).toBe(true)
+  await page.getByRole('checkbox', { name: 'I stored it another way' }).check()
+  await handOver.click()
+  await page.getByText('linked to the old one in the log').waitFor()
+  await button(tab, 'Close').last().click()
+  await page.getByText('superseded').waitFor()
+  await visit(tab, `/vaults/${world.demo.prodId}`)
+  await page.getByRole('link', { name: 'stripe' }).first().waitFor()
+
+  await visit(tab, '/settings/security')
+  await button(tab, 'New recovery code').click()
+  await page.getByRole('textbox', { name: 'Passphrase', exact: true }).fill('a wrong one')
+  await button(tab, 'Make a new code').click()
+  await page.getByText('login_failed').waitFor()
+  await page.getByRole('textbox', { name: 'Passphrase', exact: true }).fill(OLD)
+  await button(tab, 'Make a new code').click()
+  await page.getByText(/^SRR1-/).waitFor()
+  await button(tab, 'Close').click()
+
+  await button(tab, 'Change passphrase').click()
+  await page.getByLabel('Passphrase of now').fill(OLD)
+  await page.getByRole('textbox', { name: 'Passphrase', exact: true }).fill(NEW)
+  await page.getByLabel('Passphrase again').fill(`${NEW}!`)
+  await button(tab, 'Change').click()
+  await page.getByText('passphrases_differ').waitFor()
+  await page.getByLabel('Passphrase again').fill(NEW)
+  await button(tab, 'Change').click()
+  await page.getByText('Your passphrase is changed').first().waitFor({ timeout: 60_000 })
+  await visit(tab, '/settings/sessions')
+  await page.getByRole('row', { name: /this page/ }).waitFor()
+  const { founder, url } = world.server
+  const enter = (passphrase: string) =>
+    login({ baseUrl: url, email: founder.email, deviceSecret: founder.codes.deviceSecret, passphrase })
+  await expect(enter(OLD)).rejects.toMatchObject({ code: 'login_failed' })
+  expect((await enter(NEW)).email).toBe(founder.email)
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})
+
+it('shows the server itself to nobody of an organisation', async () => {
+  const tab = await world.stranger()
+  await tab.open('/')
+  await tab.page.getByLabel('Email').fill(world.server.founder.email)
+  await tab.page.getByLabel('Device secret').fill(world.server.founder.codes.deviceSecret)
+  await tab.page.getByLabel('Passphrase').fill(NEW)
+  await button(tab, 'Sign in').click()
+  await tab.page.locator('nav[aria-label=Places]').waitFor({ state: 'attached' })
+  await visit(tab, '/system')
+  await tab.page.getByText('You cannot see the server itself').waitFor()
+  await tab.page.getByLabel('Key of the operator').fill('sra_no.key')
+  await button(tab, 'Open with it').click()
+  await tab.page.getByRole('alert').waitFor()
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})

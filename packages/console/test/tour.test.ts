@@ -1,0 +1,60 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addressesOf } from './addresses.ts'
+import { startWorld, type Tab, visit, type World } from './world.ts'
+
+// Every page, in both themes: nothing that shuts people out (axe, WCAG 2.2 A and AA), nothing that the policy of the page refuses, no
+// error of a script, and no page that must be scrolled sideways on a narrow screen.
+// Seen red: a colour too light for its ground, a field without a label, a style sheet written into the page, a table of fixed width.
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world?.close())
+
+declare global {
+  var axe: { run(context: Document, options: object): Promise<AxeResults> }
+}
+
+async function violations({ page }: Tab): Promise<string[]> {
+  const isThere = await page.evaluate(() => 'axe' in globalThis)
+  if (!isThere) await page.evaluate(AXE)
+  const { violations: found } = await page.evaluate(
+    (values) => globalThis.axe.run(document, { runOnly: { type: 'tag', values }, resultTypes: ['violations'] }),
+    RULES,
+  )
+  return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html} ${failureSummary}`))
+}
+
+describe.each(['light', 'dark'] as const)('%s', (theme) => {
+  it('shuts nobody out of any page, and the browser refuses nothing', async () => {
+    const tab = await world.alice({ theme })
+    const found: Record<string, string[]> = {}
+    for (const { name, path } of addressesOf(world.demo)) {
+      await visit(tab, path)
+      const here = await violations(tab)
+      if (here.length > 0) found[name] = here
+    }
+    expect(found).toEqual({})
+    expect(tab.problems).toEqual([])
+    await tab.context.close()
+  }, 300_000)
+})
+
+it('fits every page on a screen of 320 pixels', async () => {
+  const tab = await world.alice({ width: 320, height: 640 })
+  const wide: string[] = []
+  for (const { name, path } of addressesOf(world.demo)) {
+    await visit(tab, path)
+    const width = await tab.page.evaluate(() => document.documentElement.scrollWidth)
+    if (width > 320) wide.push(`${name}: ${width}`)
+  }
+  expect(wide).toEqual([])
+  await tab.context.close()
+}, 300_000)

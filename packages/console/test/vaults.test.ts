@@ -1,0 +1,283 @@
+import type { ItemSummary } from '@strongroom/sdk'
+import type { Page } from 'playwright'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { diffOf } from '../src/pages/vaults/env-diff.ts'
+import { matrixOf, missingIn } from '../src/pages/vaults/environment-matrix.ts'
+import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
+
+// The pages of vaults, as a person with a keyboard uses them. Seen red with: a value shown at the first Enter, and by a press that is
+// too short; Escape that closes over what is being typed; a refused name that is saved, changed variables that are not; another vault
+// that counts, a variable added to another vault; a revocation that is not deferred, a rotation without a new key; a file that lacks
+// its first byte, one that is not removed; a vault that is not archived; calls that fail because another page's call was ended.
+
+let world: World
+let tab: Tab
+let page: Page
+beforeAll(async () => {
+  world = await startWorld()
+  tab = await world.alice()
+  page = tab.page
+  page.setDefaultTimeout(15_000)
+})
+afterAll(() => world?.close())
+
+const read = async (ref: string): Promise<string> => (await world.demo.strongroom.secrets.get(ref)).reveal()
+const drawer = () => page.getByRole('dialog')
+const press = async (name: RegExp | string): Promise<void> => {
+  await page.getByRole('button', { name, exact: typeof name === 'string' }).focus()
+  await page.keyboard.press('Enter')
+}
+
+it('makes, reveals, edits and closes an item by keyboard, with no value in the page before it is revealed', async () => {
+  await visit(tab, `/vaults/${world.demo.prodId}`)
+  await press('New item')
+  await page.keyboard.type('mailer <b>')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('javascript:alert(1)')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('PATH')
+  await page.getByText('PATH changes how programs run').waitFor()
+  expect(await page.getByRole('button', { name: 'Encrypt and save' }).isDisabled()).toBe(true)
+  await page.getByLabel('Label', { exact: true }).fill('SMTP_PASSWORD')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('hunter2-is-secret')
+  await page.keyboard.press('Control+Enter')
+  await drawer().getByRole('heading', { name: 'mailer <b>' }).waitFor()
+  // A website that is no web address leads nowhere.
+  expect(await drawer().getByRole('link').count()).toBe(0)
+  expect(await page.content()).not.toContain('hunter2-is-secret')
+
+  await drawer()
+    .getByRole('button', { name: /^Reveal SMTP_PASSWORD/ })
+    .focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Reveal SMTP_PASSWORD: press Enter once more' }).waitFor()
+  expect(await page.content()).not.toContain('hunter2-is-secret')
+  await page.keyboard.press('Enter')
+  const value = page.getByLabel('Value of SMTP_PASSWORD', { exact: true })
+  await value.waitFor()
+  expect(await value.textContent()).toBe('hunter2-is-secret')
+  await press('Hide SMTP_PASSWORD')
+  await value.waitFor({ state: 'detached' })
+
+  // The reference is what is copied without revealing anything.
+  await press('Copy the reference of SMTP_PASSWORD')
+  await drawer().getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('sr://prod/mailer%20<b>/SMTP_PASSWORD')
+
+  await press('Edit SMTP_PASSWORD')
+  await page.getByLabel('New value').fill('hunter3')
+  await page.keyboard.press('Control+Enter')
+  await drawer().getByText('version 2', { exact: false }).first().waitFor()
+  expect(await read('sr://prod/mailer%20<b>/SMTP_PASSWORD')).toBe('hunter3')
+
+  // Escape ends what is being typed before it closes the drawer.
+  await press('Add a field')
+  await page.getByLabel('Label', { exact: true }).fill('HALF')
+  await page.keyboard.press('Escape')
+  await page.getByRole('form', { name: 'New field' }).waitFor({ state: 'detached' })
+  await drawer().getByRole('heading', { name: 'mailer <b>' }).waitFor()
+  await page.keyboard.press('Escape')
+  await drawer().waitFor({ state: 'detached' })
+  expect(new URL(page.url()).search).toBe('')
+})
+
+it('reveals by holding and hides everything at a lock', async () => {
+  const { prodId, itemId } = world.demo
+  await visit(tab, `/vaults/${prodId}?item=${itemId}`)
+  const button = drawer().getByRole('button', { name: /^Reveal STRIPE_KEY/ })
+  await button.waitFor()
+  const asked: string[] = []
+  page.on('request', (request) => void (request.url().endsWith(`/items/${itemId}`) && asked.push(request.url())))
+  // A press that is too short asks for nothing; the one read is that of the hold.
+  await button.click({ delay: 250 })
+  await button.hover()
+  await page.mouse.down()
+  await page.getByLabel('Value of STRIPE_KEY', { exact: true }).waitFor()
+  await page.mouse.up()
+  expect(asked).toHaveLength(1)
+  await page.evaluate(() => document.querySelector<HTMLElement>('[aria-label="Lock now"]')?.click())
+  await page.getByText('Your keys are gone from this page').waitFor()
+  expect(await page.content()).not.toContain('sk_test_demo')
+  await unlock(tab)
+})
+
+it('says what a pasted .env would do, saves it at once, and leaves out what would harm', async () => {
+  const { strongroom, prodId } = world.demo
+  await visit(tab, `/vaults/${prodId}`)
+  await press('Paste a .env')
+  await page.getByLabel('Variables').fill('DATABASE_POOL=40\nthis is nothing')
+  await press('Compare')
+  await page.getByRole('alert').getByText('line 2: this is not NAME=value').waitFor()
+  await page
+    .getByLabel('Variables')
+    .fill('DATABASE_POOL=40\nexport STRIPE_KEY="sk_test_demo"\nSENTRY_DSN=one\nSENTRY_DSN=two\nPATH=/evil\nEMPTY=\n')
+  await press('Compare')
+  await page.getByText('1 new · 1 changed · 1 same · 1 refused name · 1 no value').waitFor()
+  // Neither side's values are shown.
+  expect(await page.getByRole('table', { name: 'Variables' }).textContent()).not.toMatch(/40|two|evil/)
+  await page.getByLabel('Item for new variables').fill('monitoring')
+  await press('Save 2 variables')
+  await drawer().waitFor({ state: 'detached' })
+  expect(await read('sr://prod/database/DATABASE_POOL')).toBe('40')
+  expect(await read('sr://prod/monitoring/SENTRY_DSN')).toBe('two')
+  const items = await strongroom.items.list(prodId)
+  expect(items.find(({ name }) => name === 'database')?.version).toBe(2)
+  expect(items.flatMap(({ labels }) => labels)).not.toContain('PATH')
+  await page.getByRole('link', { name: 'monitoring' }).waitFor()
+})
+
+it('compares variable by variable, and sets vaults beside each other', () => {
+  const item = (name: string, ...labels: string[]): ItemSummary => ({
+    itemId: `id-${name}`,
+    name,
+    website: '',
+    status: 'active',
+    version: 1,
+    labels,
+  })
+  const here = [item('a', 'ONE', 'TWICE'), item('b', 'TWICE', 'TWO')]
+  const lines = diffOf(
+    [
+      { name: 'ONE', value: 'same', line: 1 },
+      { name: 'TWO', value: 'other', line: 2 },
+      { name: 'TWICE', value: 'x', line: 3 },
+      { name: 'NEW', value: 'x', line: 4 },
+      { name: 'LD_PRELOAD', value: 'x', line: 5 },
+      { name: 'ONE', value: '', line: 6 },
+    ],
+    here,
+    (name) => name === 'ONE',
+  )
+  expect(Object.fromEntries(lines.map(({ name, state }) => [name, state]))).toEqual({
+    ONE: 'no value',
+    TWO: 'changed',
+    TWICE: 'in several items',
+    NEW: 'new',
+    LD_PRELOAD: 'refused name',
+  })
+  const rows = matrixOf([
+    { vaultId: 'v2', name: 'prod', items: here },
+    { vaultId: 'v1', name: 'staging', items: [item('c', 'ONE')] },
+    { vaultId: 'v3', name: 'closed', items: undefined },
+  ])
+  expect(rows.map(({ name }) => name)).toEqual(['ONE', 'TWICE', 'TWO'])
+  const [one, twice] = rows
+  expect([one?.cells.get('v1')?.counts, one?.cells.get('v2')?.counts]).toEqual([true, false])
+  expect(twice).toMatchObject({ isDuplicate: true, isMissing: true })
+  expect(one?.cells.get('v3')).toBeUndefined()
+  expect([missingIn(rows, 'v1'), missingIn(rows, 'v3')]).toEqual([['TWICE', 'TWO'], []])
+})
+
+it('shows what a vault lacks beside the others of its project, and adds it there', async () => {
+  const { prodId, stagingId } = world.demo
+  await visit(tab, `/vaults/${prodId}/environment`)
+  await page.getByText('missing', { exact: false }).first().waitFor()
+  await press('Copy the names missing in prod')
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('DEBUG')
+  await press('missing: add DEBUG to prod')
+  await page.getByLabel('Value').fill('false')
+  await press('Encrypt and save')
+  await drawer().waitFor({ state: 'detached' })
+  expect(await read(`sr://${prodId}/database/DEBUG`)).toBe('false')
+  expect(await read(`sr://${stagingId}/database/DEBUG`)).toBe('true')
+})
+
+it('shares, explains, revokes without a new key, says that one is due, and rotates', async () => {
+  const { strongroom, prodId } = world.demo
+  await visit(tab, `/vaults/${prodId}/access`)
+  await press('Share')
+  await page.getByLabel('With').selectOption({ label: 'ci' })
+  await press('Wrap the key and share')
+  const row = page.getByRole('row', { name: /^ci / })
+  await row.getByText('can decrypt').waitFor()
+  expect((await strongroom.vaults.holders(prodId)).find(({ name }) => name === 'ci')).toMatchObject({ role: 'READ' })
+  await press('Explain ci')
+  await drawer().getByText('with the vault key wrapped for one key').waitFor()
+  await page.keyboard.press('Escape')
+  await drawer().waitFor({ state: 'detached' })
+
+  await press('Change ci')
+  await page.getByRole('menuitem', { name: 'Revoke' }).press('Enter')
+  await page.getByLabel('Without a new key for now').check()
+  expect(await drawer().textContent()).toContain('strongroom access revoke ci --vault prod --defer')
+  await press('Revoke')
+  await row.waitFor({ state: 'detached' })
+  await page.getByText('A new key is due.').waitFor()
+
+  await page.getByRole('link', { name: 'Rotate it' }).click()
+  await press('Rotate the key')
+  await drawer().getByRole('button', { name: 'Rotate the key' }).click()
+  await drawer()
+    .getByText(/^Done\./)
+    .waitFor()
+  await drawer().getByRole('button', { name: 'Close' }).last().click()
+  await page.getByText('A new key is due.').waitFor({ state: 'detached' })
+  expect(await strongroom.vaults.get(prodId)).toMatchObject({ rotationDue: null, olderKeys: [] })
+  await press('Since when, from the log')
+  await page.getByRole('columnheader', { name: 'Since' }).waitFor()
+})
+
+it('refuses that the only admin takes the vault from herself, and changes nothing', async () => {
+  const { strongroom, prodId } = world.demo
+  await visit(tab, `/vaults/${prodId}/access`)
+  await press('Change Alice')
+  await page.getByRole('menuitem', { name: 'Revoke' }).press('Enter')
+  expect(await page.getByRole('button', { name: 'Revoke', exact: true }).isDisabled()).toBe(true)
+  await page.getByLabel('I lose my own access').check()
+  await press('Revoke')
+  await drawer().getByRole('alert').waitFor()
+  expect(await strongroom.permissions.list({ vault: prodId })).toContainEqual(
+    expect.objectContaining({ role: 'ADMIN' }),
+  )
+  await page.keyboard.press('Escape')
+})
+
+it('attaches, downloads and removes a file', async () => {
+  const { strongroom, prodId } = world.demo
+  await visit(tab, `/vaults/${prodId}/files`)
+  await page.getByText('webhook-signing.pem').waitFor()
+  await page.getByLabel('Item').fill('database')
+  const bytes = Buffer.from('-- a dump\n'.repeat(3000))
+  await page.getByLabel('Files to attach').setInputFiles({ name: 'shop.sql', mimeType: 'text/plain', buffer: bytes })
+  await page.getByRole('cell', { name: 'shop.sql', exact: true }).waitFor()
+  const saving = page.waitForEvent('download')
+  await press('Download shop.sql')
+  const stream = await (await saving).createReadStream()
+  expect(Buffer.concat(await stream.toArray()).equals(bytes)).toBe(true)
+  await press('More for shop.sql')
+  await page.getByRole('menuitem', { name: 'Remove' }).press('Enter')
+  const remove = page.getByRole('button', { name: 'Remove', exact: true })
+  await page.getByLabel('Type shop.sql to go on').fill('shop')
+  expect(await remove.isDisabled()).toBe(true)
+  await page.getByLabel('Type shop.sql to go on').fill('shop.sql')
+  await remove.click()
+  await drawer().waitFor({ state: 'detached' })
+  await page.getByRole('cell', { name: 'shop.sql', exact: true }).waitFor({ state: 'detached' })
+  expect(await strongroom.attachments.list(prodId, 'database')).toEqual([])
+})
+
+it('moves and archives what is ticked, tells of it, and archives a vault by its name only', async () => {
+  const { strongroom, prodId, stagingId } = world.demo
+  await visit(tab, `/vaults/${prodId}`)
+  await page.getByLabel('Select monitoring').check()
+  await press('Move')
+  await page.getByLabel('To the vault').selectOption({ label: 'staging' })
+  await press('Encrypt anew and move')
+  await page.getByText('Moved monitoring to staging').first().waitFor()
+  expect((await strongroom.items.list(stagingId)).map(({ name }) => name)).toContain('monitoring')
+  await visit(tab, `/vaults/${stagingId}/activity`)
+  await page.getByRole('row', { name: /Alice moved/ }).waitFor()
+
+  await visit(tab, '/vaults')
+  await page.getByLabel('Select marketing site').check()
+  await press('Archive')
+  await page.getByLabel('Type marketing site to go on').fill('marketing site')
+  await drawer().getByRole('button', { name: 'Archive' }).click()
+  await page
+    .getByRole('row', { name: /marketing site/ })
+    .getByText('archived')
+    .waitFor()
+  expect(tab.problems).toEqual([])
+})

@@ -1,0 +1,193 @@
+import { verifyWebhook } from '@strongroom/sdk'
+import type { Page } from 'playwright'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { gapText, spanOf } from '../src/pages/webhooks/timeline-scale.ts'
+import { healthOf } from '../src/pages/webhooks/webhook-words.tsx'
+import { type Received, type Receiver, startReceiver } from './demo-money.ts'
+import { startWorld, type Tab, visit, type World } from './world.ts'
+
+// Endpoints and what is sent to them, and the domains whose changes they hear of. Catches: a secret that stays in the page or is another
+// than the one that signs, a delivery that is not shown or not sent again, an endpoint that goes without its address being typed.
+
+let world: World
+let tab: Tab
+let page: Page
+let receiver: Receiver
+let answer = 204
+beforeAll(async () => {
+  world = await startWorld()
+  receiver = await startReceiver(() => answer)
+  tab = await world.alice()
+  page = tab.page
+})
+afterAll(async () => {
+  await world?.close()
+  await receiver?.close()
+})
+
+const dialog = () => page.getByRole('dialog')
+const press = (name: RegExp | string) => page.getByRole('button', { name, exact: typeof name === 'string' }).click()
+const choose = async (name: string): Promise<void> => {
+  await press(/^Endpoint/)
+  await page.getByRole('menuitem', { name }).click()
+}
+const endpoints = () => world.demo.strongroom.webhooks.list().all()
+const verified = ({ body, headers }: Received, secret: string) =>
+  verifyWebhook(new TextEncoder().encode(body), headers, secret)
+
+let secret = ''
+
+it('refuses an address that nobody may be sent to, and makes nothing', async () => {
+  const before = (await endpoints()).length
+  await visit(tab, '/webhooks')
+  await press('New endpoint')
+  await page.getByLabel('Address').fill('https://10.0.0.1/hooks')
+  await page.getByLabel('Events').first().fill('budget.*, weather.*')
+  await page.getByText('There is no such type: weather.*.').waitFor()
+  expect(await page.getByRole('button', { name: 'Create' }).isDisabled()).toBe(true)
+  await page.getByLabel('Events').first().fill('budget.*')
+  await press('domain.*')
+  await press('Create')
+  await dialog().getByText('webhook_url_forbidden').waitFor()
+  expect((await endpoints()).length).toBe(before)
+})
+
+it('shows the secret once, with which what comes is verified', async () => {
+  await page.getByLabel('Address').fill(receiver.url)
+  await page.getByText(`strongroom webhook create ${receiver.url} --events 'budget.*,domain.*'`).waitFor()
+  await press('Create')
+  secret =
+    (await dialog()
+      .getByText(/^whsec_/)
+      .textContent()) ?? ''
+  await dialog().getByText("import { verifyWebhook } from '@strongroom/sdk'").waitFor()
+  await press('I have kept it')
+  await page.getByRole('heading', { name: receiver.url }).waitFor()
+  expect(await page.content()).not.toContain(secret)
+  await press('Send a test')
+  await press('Send')
+  await dialog()
+    .getByText(/^It was taken: 204 in \d+ ms\.$/)
+    .waitFor()
+  await page.keyboard.press('Escape')
+  const [test] = receiver.received
+  expect(test && (await verified(test, secret))).toMatchObject({ type: 'webhook.test', synthetic: true })
+})
+
+it('shows a delivery that failed on its time axis, and sends it again', async () => {
+  answer = 503
+  receiver.received.length = 0
+  const { strongroom, agentId } = world.demo
+  const [budget] = (await strongroom.budgets.list().all()).filter(({ subjectId }) => subjectId === agentId)
+  await strongroom.budgets.update(budget?.budgetId ?? '', { name: 'Payments' })
+  const row = page.getByRole('table', { name: 'Deliveries' }).getByRole('row', { name: /budget\.updated/ })
+  await row.getByText('retrying').waitFor()
+  await row.getByRole('link').click()
+  await dialog().getByText('Attempt 1').click()
+  await dialog()
+    .getByText(/webhook-timestamp: \d+/)
+    .first()
+    .waitFor()
+  await dialog().getByRole('button', { name: 'As a table' }).click()
+  await dialog().getByRole('cell', { name: '503' }).first().waitFor()
+  answer = 204
+  await dialog().getByRole('button', { name: 'Resend' }).click()
+  await dialog().getByText('delivered').waitFor()
+  const taken = receiver.received.at(-1)
+  expect(taken && (await verified(taken, secret))).toMatchObject({ type: 'budget.updated' })
+  expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+  await page.keyboard.press('Escape')
+})
+
+let fresh = ''
+
+it('rotates with an overlap, and disables with a way back', async () => {
+  await choose('Rotate the signing secret')
+  await press('Make a new secret')
+  fresh =
+    (await dialog()
+      .getByText(/^whsec_/)
+      .textContent()) ?? ''
+  expect(fresh).not.toBe(secret)
+  await press('I have kept it')
+  await page.getByText('good until').waitFor()
+  await choose('Disable')
+  await page.getByText('disabled', { exact: true }).waitFor()
+  await press('Undo')
+  await page.getByText('active', { exact: true }).waitFor()
+})
+
+it('refuses a record of another domain, sets one of its own, and the endpoint hears of it under both secrets', async () => {
+  await visit(tab, '/domains')
+  await press('Add a record')
+  await dialog().getByLabel('Name').fill('www.elsewhere.example')
+  await dialog().getByLabel('Content').fill('192.0.2.20')
+  await press('Save')
+  await dialog().getByText('invalid_record').waitFor()
+  await dialog().getByLabel('Name').fill('www.northwind.example')
+  receiver.received.length = 0
+  await press('Save')
+  const record = page.getByRole('row', { name: /www\.northwind\.example/ })
+  await record.waitFor()
+  await expect.poll(() => receiver.received.length, { timeout: 15_000 }).toBe(1)
+  const [told] = receiver.received
+  for (const known of [secret, fresh])
+    expect(told && (await verified(told, known))).toMatchObject({ type: 'domain.dns_records.changed' })
+})
+
+it('takes a record back by Undo, and a domain by its typed name only', async () => {
+  const records = async () =>
+    (await world.demo.strongroom.domains.records({ domain: 'northwind.example' })).records.map(({ name }) => name)
+  const record = page.getByRole('row', { name: /www\.northwind\.example/ })
+  await press('Change www.northwind.example A')
+  await page.getByRole('menuitem', { name: 'Remove' }).click()
+  await record.waitFor({ state: 'detached' })
+  expect(await records()).not.toContain('www.northwind.example')
+  await press('Undo')
+  await record.waitFor()
+  expect(await records()).toHaveLength(5)
+  await page.getByRole('link', { name: 'nordwind.example' }).click()
+  await page.getByText('its records are kept elsewhere').waitFor()
+  await press('Remove the domain')
+  await page.getByLabel('Type nordwind.example to go on').fill('nordwind.example')
+  await press('Remove')
+  await dialog().waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'nordwind.example' }).waitFor({ state: 'detached' })
+})
+
+it('deletes an endpoint by its typed address only', async () => {
+  const made = (await endpoints()).find(({ url }) => url === receiver.url)
+  await visit(tab, `/webhooks/${made?.webhookId}`)
+  await choose('Delete')
+  const remove = dialog().getByRole('button', { name: 'Delete' })
+  await page.getByLabel(`Type ${receiver.url} to go on`).fill('http://127.0.0.1')
+  expect(await remove.isDisabled()).toBe(true)
+  await page.getByLabel(`Type ${receiver.url} to go on`).fill(receiver.url)
+  await remove.click()
+  await page.getByRole('table', { name: 'Endpoints' }).waitFor()
+  expect((await endpoints()).map(({ url }) => url)).not.toContain(receiver.url)
+  expect(tab.problems).toEqual([])
+})
+
+it('counts what was taken without tests, and draws gaps to scale', () => {
+  const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1, 12, 0, seconds)).toISOString()
+  const attempt = (seconds: number, responseStatus: number) => ({
+    ...{ attempt: 1, startedAt: at(seconds), durationMs: 10, url: '', error: null, responseStatus },
+  })
+  const delivery = (state: 'delivered' | 'exhausted' | 'retrying', synthetic = false) => ({
+    ...{ deliveryId: 'd', eventId: 'e', eventType: 't', state, synthetic, createdAt: at(0) },
+    nextAttemptAt: state === 'retrying' ? at(3600) : null,
+    finishedAt: null,
+    attempts: [attempt(0, 503), attempt(5, state === 'delivered' ? 204 : 503)],
+  })
+  const health = healthOf([delivery('delivered'), delivery('delivered', true), delivery('exhausted')])
+  expect(health).toMatchObject({ settled: 2, taken: 1, p95: 10, shares: [0, 1] })
+  const { from, to } = spanOf([delivery('retrying')])
+  expect([from.toISOString(), to.toISOString()]).toEqual([at(0), at(3600)])
+  expect([gapText(5000), gapText(300_000), gapText(7_200_000), gapText(100_000_000)]).toEqual([
+    '5 s',
+    '5 min',
+    '2 h',
+    '1.2 d',
+  ])
+})

@@ -1,0 +1,109 @@
+import type { FirstPerson } from '@strongroom/sdk'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright'
+import { CHROMIUM_FLAGS, findChromium } from '../../../scripts/chromium.mjs'
+import { type ServerOptions, startServer, type TestServer } from '../../sdk/test/engine/server.ts'
+import { type Demo, seedDemo } from './demo.ts'
+
+// The console as people have it: served by a real server, in a real Chromium, with the browser's own refusals counted.
+
+const PASSPHRASE = 'correct horse battery staple'
+
+export interface Tab {
+  readonly page: Page
+  readonly context: BrowserContext
+  /** What the browser refused or reported so far: violations of the policy, errors of scripts. */
+  readonly problems: string[]
+  open(path: string): Promise<void>
+}
+
+export interface World {
+  readonly server: TestServer
+  readonly demo: Demo
+  readonly browser: Browser
+  /** A browser that knows nobody yet. */
+  stranger(options?: TabOptions): Promise<Tab>
+  /** Alice, signed in. */
+  alice(options?: TabOptions): Promise<Tab>
+  close(): Promise<void>
+}
+
+export interface TabOptions {
+  readonly width?: number
+  readonly height?: number
+  readonly theme?: 'light' | 'dark'
+  /** Where the console is served, if not by the server itself. */
+  readonly origin?: string
+}
+
+/** A browser that knows nobody yet. */
+export async function newTab(browser: Browser, url: string, options: TabOptions): Promise<Tab> {
+  const { width = 1440, height = 900, theme = 'light', origin = url } = options
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: theme,
+    permissions: ['clipboard-read', 'clipboard-write'],
+    reducedMotion: 'reduce',
+  })
+  // A busy machine is slow, not wrong. This only ends what hangs.
+  context.setDefaultTimeout(90_000)
+  const problems: string[] = []
+  const page = await context.newPage()
+  page.on('pageerror', (error) => problems.push(String(error)))
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) problems.push(message.text())
+  })
+  const open = async (path: string): Promise<void> => {
+    await page.goto(`${origin}${path}`)
+  }
+  return { page, context, problems, open }
+}
+
+export async function signIn({ page }: Tab, founder: Pick<FirstPerson, 'email' | 'codes'>): Promise<void> {
+  await page.getByLabel('Email').fill(founder.email)
+  await page.getByLabel('Device secret').fill(founder.codes.deviceSecret)
+  await page.getByLabel('Passphrase').fill(PASSPHRASE)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.locator('nav[aria-label=Places]').waitFor({ state: 'attached' })
+}
+
+/** After a lock or a reload: the device is known. */
+export async function unlock({ page }: Tab): Promise<void> {
+  await page.getByLabel('Passphrase').fill(PASSPHRASE)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.locator('nav[aria-label=Places]').waitFor({ state: 'attached' })
+}
+
+/** Goes to a page of the console without loading it anew, which would end the session. */
+export async function visit({ page }: Tab, path: string): Promise<void> {
+  await page.evaluate((to) => {
+    history.pushState(null, '', to)
+    dispatchEvent(new PopStateEvent('popstate'))
+  }, path)
+  await page.locator('#page').waitFor()
+  await page.waitForFunction(() => document.querySelector('[role=status][aria-label=Loading]') === null)
+}
+
+export async function startWorld({ env = {} }: ServerOptions = {}): Promise<World> {
+  // Webhooks go to receivers on this machine.
+  const server = await startServer({ env: { STRONGROOM_EGRESS_ALLOW: '127.0.0.0/8', ...env } })
+  const demo = await seedDemo(server)
+  const executablePath = findChromium() as string
+  const browser = await chromium.launch({ executablePath, args: CHROMIUM_FLAGS })
+  const stranger = (options: TabOptions = {}): Promise<Tab> => newTab(browser, server.url, options)
+  return {
+    server,
+    demo,
+    browser,
+    stranger,
+    alice: async (options = {}) => {
+      const tab = await stranger(options)
+      await tab.open('/')
+      await signIn(tab, server.founder)
+      return tab
+    },
+    close: async () => {
+      await browser.close()
+      await server.close()
+    },
+  }
+}
