@@ -10,9 +10,13 @@ function onError(error: unknown): void {
   if (error instanceof AuthenticationError) lock('ended')
 }
 
-export const queries = new QueryClient({
+export const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
-  mutationCache: new MutationCache({ onError }),
+  mutationCache: new MutationCache({
+    onError,
+    // Whoever was made, renamed or removed by it is called by the right name on the next page.
+    onSuccess: () => void queries.invalidateQueries({ queryKey: ['principals'] }),
+  }),
   defaultOptions: {
     queries: {
       // The client has tried again already where that made sense.

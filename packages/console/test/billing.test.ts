@@ -10,6 +10,7 @@ import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // Credit, budgets and charges, with credit that comes over a real chain. Catches: a code that pays somebody else, progress that is not
 // live, a budget that is saved with another limit, an end without a way back, sums that are rounded, a file that lacks something.
+// Seen red: a code that lacks its last digit, a limit that refuses what just fits.
 
 let tokens: Awaited<ReturnType<typeof startTokens>>
 let world: World

@@ -49,9 +49,10 @@ const DONE: Partial<Record<Deed, () => Promise<void>>> = {
   },
 }
 
+/** On a page that asks for none of it: an honest answer would be kept for a moment. */
 async function startAnew(): Promise<void> {
   world.evil.choose(undefined)
-  await tab.page.reload()
+  await tab.open('/settings')
   await unlock(tab)
 }
 
@@ -67,8 +68,11 @@ describe('an honest server behind the same proxy', () => {
 const isForgedInBetween = ({ deed, name }: Attack): boolean => deed === 'download' && name.endsWith('-signed')
 const isMet = (attack: Attack): boolean => DONE[attack.deed] !== undefined && !isForgedInBetween(attack)
 
+/** Each takes a sign-in of its own: `npm run test:console` tries them all. */
+const met = ATTACKS.filter(isMet).filter(({ deed }, at) => process.env.ALL_ATTACKS || deed === 'list' || at % 4 === 0)
+
 describe('a lying server', () => {
-  it.each(ATTACKS.filter(isMet).map((attack) => [`${attack.number} ${attack.name}`, attack] as const))(
+  it.each(met.map((attack) => [`${attack.number} ${attack.name}`, attack] as const))(
     'gets nothing out of the console: %s',
     async (_, attack) => {
       world.evil.choose(attack.name, 0)

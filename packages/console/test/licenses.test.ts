@@ -1,12 +1,14 @@
 import { type License, money } from '@strongroom/contract'
 import type { Page } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { refundOf } from '../../server/src/licenses/proration.ts'
+import { refundOf } from '../../server/test/operator.ts'
 import { refundAt } from '../src/pages/licenses/refund.ts'
 import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // Licences, as a person buys, uses and ends them. Catches: a price that is not the one on the button, a hand-off that does not happen in
 // the page, money under the wrong step, a refund said before that is another than the one that comes, a refusal that leaves something.
+// Seen red: the taken money under another step, a wait that does not hand over, a first day that is not counted as used, the wrong number
+// in a refusal, a Resume that does nothing, a policy that cannot be named from here.
 
 let world: World
 let tab: Tab

@@ -28,7 +28,9 @@ async function take(tab: Tab, name: string, kind: string): Promise<void> {
 await buildConsole(join(import.meta.dirname, '../../../.setup/console'))
 const world = await startWorld()
 try {
-  const pages = addressesOf(world.demo).filter(({ name }) => values.only === undefined || values.only.split(',').some((part) => name.includes(part)))
+  const pages = addressesOf(world.demo).filter(
+    ({ name }) => values.only === undefined || values.only.split(',').some((part) => name.includes(part)),
+  )
   for (const theme of values.theme as ('light' | 'dark')[])
     for (const width of values.width.map(Number)) {
       const tab = await world.alice({ theme, width, height: width < 640 ? 844 : 900 })

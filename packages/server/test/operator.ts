@@ -8,6 +8,7 @@ import type { Harness } from './harness.ts'
 
 // What an operator does beside a running server, for the tests of its clients.
 
+export { refundOf } from '../src/licenses/proration.ts'
 export { LOG_KEY } from '../src/log/log-key.ts'
 export { backup } from '../src/operator/backup.ts'
 export { restore } from '../src/operator/restore.ts'

@@ -8,7 +8,8 @@ import { usePlotWidth } from './plot-width.ts'
 /** One bar: its parts from the left, and marks on it. */
 export interface Bar {
   readonly id: string
-  readonly label: ReactNode
+  /** Before the bar. No link: the bars are read as one thing, and what stands in it cannot be reached by itself. */
+  readonly label: string
   /** For who listens, and for the table. */
   readonly name: string
   /** One for each part of the plot, in the unit of the whole. */

@@ -12,8 +12,13 @@ const TONES: Record<Tone, string> = {
 /** A state as a word with a dot; the colour only repeats what the word says. */
 export function Status({ tone, children }: { readonly tone: Tone; readonly children: string }) {
   return (
-    <span className={classes('inline-flex items-center gap-1.5 whitespace-nowrap', TONES[tone])}>
-      <span aria-hidden="true" className="size-2 rounded-round bg-current" />
+    <span
+      className={classes(
+        'inline-flex items-center gap-1.5 whitespace-nowrap max-sm:wrap-anywhere max-sm:whitespace-normal',
+        TONES[tone],
+      )}
+    >
+      <span aria-hidden="true" className="size-2 shrink-0 rounded-round bg-current" />
       {children}
     </span>
   )

@@ -51,7 +51,14 @@ export interface ServerOptions {
   readonly env?: Readonly<Record<string, string>>
 }
 
-export async function startServer({ env = {} }: ServerOptions = {}): Promise<TestServer> {
+export interface NewServer {
+  readonly url: string
+  readonly setupToken: string
+  close(): Promise<void>
+}
+
+/** A server that nobody has set up yet. */
+export async function startNewServer({ env = {} }: ServerOptions = {}): Promise<NewServer> {
   const data = mkdtempSync(join(tmpdir(), 'sr-sdk-'))
   const port = await freePort()
   const child = spawn(process.execPath, [MAIN, '--data', data, '--port', String(port)], {
@@ -60,7 +67,19 @@ export async function startServer({ env = {} }: ServerOptions = {}): Promise<Tes
   })
   const ended = new Promise((resolve) => child.once('close', resolve))
   const setupToken = await awaitOutput(child, /setup token\s+(\S+)\n/)
-  const url = `http://127.0.0.1:${port}`
+  return {
+    url: `http://127.0.0.1:${port}`,
+    setupToken,
+    close: async () => {
+      child.kill('SIGTERM')
+      await ended
+      rmSync(data, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
+  const { url, setupToken, close } = await startNewServer(options)
   const founder = await setUp({
     baseUrl: url,
     setupToken,
@@ -71,15 +90,7 @@ export async function startServer({ env = {} }: ServerOptions = {}): Promise<Tes
     tenantName: 'main',
     keys: keysOf('alice'),
   })
-  return {
-    url,
-    founder,
-    close: async () => {
-      child.kill('SIGTERM')
-      await ended
-      rmSync(data, { recursive: true, force: true })
-    },
-  }
+  return { url, founder, close }
 }
 
 /** An actor with a memory of its own and the organisation pinned. */

@@ -27,7 +27,7 @@ export function FilterBar({ value, onChange, known }: FilterBarMembers) {
   const id = useId()
   const filter = parseFilter(value)
   return (
-    <div className="grid min-w-0 flex-1 gap-1.5">
+    <div className="grid min-w-0 flex-1 gap-1.5 max-sm:basis-full">
       <input
         data-filter
         type="search"

@@ -13,6 +13,10 @@ export function ResultWord({
   readonly status: number | null
   readonly code: string | null
 }) {
-  const word = [status ?? result, code].filter((part) => part !== null).join(' ')
-  return <Status tone={TONES[result]}>{String(word)}</Status>
+  return (
+    <span className="inline-flex flex-wrap gap-x-2">
+      <Status tone={TONES[result]}>{String(status ?? result)}</Status>
+      {code !== null && <span className="text-ink-2 [overflow-wrap:anywhere]">{code}</span>}
+    </span>
+  )
 }

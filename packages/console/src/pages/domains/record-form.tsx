@@ -16,6 +16,15 @@ const CONTENTS: Record<RecordType, string> = {
   TXT: 'Text, as it is to be read.',
 }
 
+const SHORT = 240
+
+/** All records go along; a long list is better kept in a file. */
+function cliOf(domain: string, body: object): string {
+  const put = `strongroom api PUT ${shellWord(`/api/v1/platform/domain/${domain}/records`)} --input`
+  const text = JSON.stringify(body)
+  return text.length > SHORT ? `${put} records.json` : `echo ${shellWord(text)} | ${put} -`
+}
+
 interface Members {
   readonly domain: string
   readonly records: readonly DnsRecord[]
@@ -48,7 +57,7 @@ export function RecordForm({ domain, records, record, onClose }: Members) {
       busy={set.isPending}
       problem={set.error}
       disabled={wanted.content === '' || !/^[0-9]+$/.test(ttl) || (takesPriority && !/^[0-9]+$/.test(priority))}
-      cli={`echo ${shellWord(JSON.stringify(body))} | strongroom api PUT ${shellWord(`/api/v1/platform/domain/${domain}/records`)} --input -`}
+      cli={cliOf(domain, body)}
       onSubmit={() => set.mutate(body.records, { onSuccess: onClose })}
     >
       <TextField

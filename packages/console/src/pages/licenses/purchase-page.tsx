@@ -48,7 +48,7 @@ function Failure({ of: { id, failure, until, resume } }: { readonly of: Stopped 
     },
   })
   return (
-    <div role="alert" className="mt-5 grid gap-2 border-l-2 border-danger bg-raised px-3 py-2">
+    <div role="alert" className="mt-5 grid max-w-3xl gap-2 border-l-2 border-danger bg-raised px-3 py-2">
       <p>
         <strong className="text-danger">{failure.code}</strong> {failure.message}.
       </p>

@@ -1,5 +1,4 @@
 import type { Budget } from '@strongroom/contract'
-import { Link } from '@tanstack/react-router'
 import { type Bar, Bars } from '../../plot/bars.tsx'
 import type { Names } from '../activity/filter-tokens.ts'
 import { drawn, evenPace, say, sentenceOf } from './spend.ts'
@@ -19,7 +18,7 @@ function barOf({ budgetId, name, subjectType, subjectId, activeWindows: [window]
     {
       id: budgetId,
       name: `${name || subject} (${window.kind})`,
-      label: <Link to="/billing/budgets">{name || subject}</Link>,
+      label: name || subject,
       values: [drawn(window.spent), drawn(window.reserved)],
       of: drawn(window.limit),
       ticks: pace === undefined ? [] : [{ at: pace, label: 'an even pace would be here' }],

@@ -175,7 +175,10 @@ export function OverviewPage() {
           <NeedsYou needs={needs} />
         </section>
         <section aria-label="Budgets this window" className="min-w-0 px-6 py-4 max-md:border-t max-md:border-rule">
-          <h2 className="mb-2 text-dialog">Budgets this window</h2>
+          <div className="mb-2 flex items-baseline justify-between gap-3">
+            <h2 className="text-dialog">Budgets this window</h2>
+            {budgets.length > 0 && <Link to="/billing/budgets">All budgets</Link>}
+          </div>
           {budgets.length === 0 ? (
             <p className="text-ink-2">
               No budget yet, so nothing can be bought. <Link to="/billing/budgets">Decide what may be spent.</Link>

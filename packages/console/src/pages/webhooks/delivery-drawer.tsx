@@ -18,8 +18,11 @@ function AttemptDetails({ attempt, delivery, signing }: AttemptMembers) {
   const { startedAt, url } = attempt
   const stamp = secondsOf(startedAt)
   return (
-    <details className="border-b border-rule py-1">
-      <summary className="flex min-h-8 cursor-pointer flex-wrap items-center gap-x-4">
+    <details className="group border-b border-rule py-1">
+      <summary className="flex min-h-8 cursor-pointer flex-wrap items-center gap-x-3">
+        <span aria-hidden="true" className="group-open:rotate-90">
+          ▸
+        </span>
         <strong>Attempt {attempt.attempt}</strong>
         <span className={isTaken(attempt) ? 'text-seal' : 'text-danger'}>{answerText(attempt)}</span>
         <When at={startedAt} />

@@ -39,7 +39,7 @@ function CopyBlock({ label, text }: { readonly label: string; readonly text: str
           {copied ? 'Copied' : 'Copy'}
         </Button>
       </div>
-      <pre className="rounded-control border border-rule bg-raised px-2.5 py-1.5 break-all whitespace-pre-wrap">
+      <pre className="rounded-control border border-rule bg-raised px-2.5 py-1.5 wrap-anywhere whitespace-pre-wrap">
         {text}
       </pre>
     </div>
