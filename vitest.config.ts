@@ -22,6 +22,7 @@ const inNode: TestProjectConfiguration = {
 const onPostgres: TestProjectConfiguration = {
   test: {
     name: 'server',
+    expect: { poll: { timeout: 60_000 } },
     include: ['packages/{server,sdk,cli}/{src,test}/**/*.test.ts'],
     globalSetup: ['packages/server/test/global-setup.ts'],
     setupFiles: ['packages/server/test/shared-worker.ts'],
@@ -36,6 +37,7 @@ const onPostgres: TestProjectConfiguration = {
 const ofTheConsole: TestProjectConfiguration = {
   test: {
     name: 'console',
+    expect: { poll: { timeout: 60_000 } },
     include: ['packages/console/test/**/*.test.ts'],
     globalSetup: ['packages/server/test/global-setup.ts', 'packages/console/test/build-first.ts'],
     pool: 'threads',

@@ -21,7 +21,8 @@ export const queries: QueryClient = new QueryClient({
     queries: {
       // The client has tried again already where that made sense.
       retry: false,
-      staleTime: 5000,
+      // What is known is shown at once, and asked for again: others change things too.
+      staleTime: 0,
       refetchOnWindowFocus: true,
     },
     mutations: { retry: false },

@@ -3,7 +3,7 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 
 // What is left when nobody is there: nothing. Catches a value that stays in the page, in a storage of the browser, in its history or in
 // an answer that is kept; a lock that only covers the page; a person who is signed in after a reload without their passphrase.
-// Seen red: answers kept over a lock, a revealed value kept in the address, no lock while nobody is there.
+// Seen red: no lock while nobody is there, a device secret and a private key that are stored as they are.
 
 const VALUE = 'postgres://shop:s3cret@db/shop'
 

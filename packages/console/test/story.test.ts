@@ -12,8 +12,7 @@ import { type Receiver, startReceiver } from './demo-money.ts'
 import { newTab, type Tab, visit } from './world.ts'
 
 // One story from a new server to a delivery that is sent again, by role and label, in one browser and with the real command line.
-// Catches parts that work alone and not together. Seen red: a bundle without its vault key, activity that is not live, a budget that the
-// purchase does not know.
+// Catches parts that work alone and not together. Seen red: an agent that activity does not know by its name, a Resend that sends nothing.
 
 const BIN = fileURLToPath(new URL('../../cli/bin/strongroom.mjs', import.meta.url))
 const VALUE = 'sk_live_only_in_the_story'

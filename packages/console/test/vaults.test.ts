@@ -17,7 +17,6 @@ beforeAll(async () => {
   world = await startWorld()
   tab = await world.alice()
   page = tab.page
-  page.setDefaultTimeout(15_000)
 })
 afterAll(() => world?.close())
 

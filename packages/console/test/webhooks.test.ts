@@ -133,7 +133,7 @@ it('refuses a record of another domain, sets one of its own, and the endpoint he
   await press('Save')
   const record = page.getByRole('row', { name: /www\.northwind\.example/ })
   await record.waitFor()
-  await expect.poll(() => receiver.received.length, { timeout: 15_000 }).toBe(1)
+  await expect.poll(() => receiver.received.length, { timeout: 60_000 }).toBe(1)
   const [told] = receiver.received
   for (const known of [secret, fresh])
     expect(told && (await verified(told, known))).toMatchObject({ type: 'domain.dns_records.changed' })

@@ -35,6 +35,8 @@ export type Invite = Awaited<ReturnType<Client['invites']['list']>>['data'][numb
 export const invitesQuery = (client: Client) =>
   queryOptions({
     queryKey: ['people', 'invites'],
+    // Somebody may accept while the page is open.
+    refetchInterval: 10_000,
     queryFn: ({ signal }): Promise<readonly Invite[]> =>
       everyRow(async (page) => {
         const { data, meta } = await client.invites.list({ query: { page, limit: 100 } }, { signal })

@@ -32,6 +32,8 @@ export const vaultQuery = (strongroom: Strongroom, vaultId: string) =>
 export const itemsQuery = (strongroom: Strongroom, vaultId: string) =>
   queryOptions({
     queryKey: ['vault', vaultId, 'items'],
+    // The parts of a vault's page share it, and a large one takes its time to verify.
+    staleTime: 5000,
     queryFn: ({ signal }) => strongroom.items.list(vaultId, { signal }),
   })
 
