@@ -7,7 +7,7 @@ import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // Every page, in both themes: nothing that shuts people out (axe, WCAG 2.2 A and AA), nothing that the policy of the page refuses, no
 // error of a script, and no page that must be scrolled sideways on a narrow screen.
-// Seen red: links in a sentence that only their colour shows, a bar and a word that are wider than the screen, an inline style.
+// Seen red: links in a sentence that only their colour shows, a bar and a word that are wider than the screen.
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
