@@ -4,38 +4,32 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
-import { Amount, formatAmount } from '../../ui/amount.tsx'
+import { Amount } from '../../ui/amount.tsx'
 import { Button } from '../../ui/button.tsx'
+import { decimalOf } from '../../ui/decimal.ts'
 import { Section } from '../../ui/page.tsx'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { When } from '../../ui/when.tsx'
-import { AgentBudgetForm } from './agent-budget-form.tsx'
+import { BudgetForm } from '../billing/budget-form.tsx'
+import { subject } from '../billing/budget-subjects.ts'
+import { KIND_WORDS } from '../billing/budget-windows.ts'
+import { moneyText } from '../billing/money.tsx'
 import { AgentFrame } from './agent-frame.tsx'
-import { decimalOf } from './money.ts'
 import { agentBudgetsQuery, agentLicensesQuery } from './queries.ts'
 import { SpendBar } from './spend-bar.tsx'
 
 type Window = Budget['activeWindows'][number]
 
-const KINDS: Record<Window['kind'], string> = {
-  daily: 'a day',
-  weekly: 'a week',
-  monthly: 'a month',
-  total: 'in all',
-  rolling: 'in any 24 hours',
-}
-
 /** Words first; the bar repeats them. */
 function WindowLine({ window }: { readonly window: Window }) {
   const { spent, reserved, remaining, limit, kind, resetsAt } = window
-  const text = (money: Window['limit']): string => formatAmount(decimalOf(money), money.currency)
   return (
     <li className="grid gap-1.5 py-2">
       <span>
-        {text(spent)} spent, {text(reserved)} reserved, <strong className="text-money">{text(remaining)}</strong> left
-        of {text(limit)} {KINDS[kind]}
+        {moneyText(spent)} spent, {moneyText(reserved)} reserved,{' '}
+        <strong className="text-money">{moneyText(remaining)}</strong> left of {moneyText(limit)} {KIND_WORDS[kind]}
         {resetsAt !== null && (
           <>
             ; begins anew <When at={resetsAt} />
@@ -85,7 +79,7 @@ function BudgetPart({ agent, budget }: { readonly agent: Agent; readonly budget:
           At most <Amount amount={decimalOf(budget.perTransactionLimit)} currency="USD" /> in one purchase.
         </p>
       )}
-      {isEditing && <AgentBudgetForm agent={agent} budget={budget} onClose={() => setEditing(false)} />}
+      {isEditing && <BudgetForm budget={budget} onClose={() => setEditing(false)} />}
     </Section>
   )
 }
@@ -144,7 +138,7 @@ export function AgentBudgetPage() {
             }}
           </Answer>
           <Licenses agentId={agentId} />
-          {isNew && <AgentBudgetForm agent={agent} onClose={() => setNew(false)} />}
+          {isNew && <BudgetForm subject={subject('agent', agentId, agent.name)} onClose={() => setNew(false)} />}
         </>
       )}
     </AgentFrame>

@@ -1,6 +1,7 @@
 import { useState } from 'react'
+import { amountProblem } from '../../ui/decimal.ts'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { amountProblem, type BudgetWindow, WINDOWS } from './plan.ts'
+import { type BudgetWindow, WINDOWS } from './plan.ts'
 import { StepForm, type StepMembers } from './step-form.tsx'
 
 const LABELS: Record<BudgetWindow, string> = { daily: 'a day', weekly: 'a week', monthly: 'a month', total: 'in all' }

@@ -3,10 +3,11 @@ import type { ReactNode } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { formatAmount } from '../../ui/amount.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
+import { amountProblem } from '../../ui/decimal.ts'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { radiusWords, useBlastRadius } from './blast-radius.ts'
 import { permissionWords } from './permission-words.ts'
-import { amountProblem, cliOf, isMaster, type KeyWay, type Plan } from './plan.ts'
+import { cliOf, isMaster, type KeyWay, type Plan } from './plan.ts'
 
 const EVERY = { daily: 'a day', weekly: 'a week', monthly: 'a month', total: 'in all' } as const
 

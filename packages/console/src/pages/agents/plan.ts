@@ -121,17 +121,6 @@ export function nameProblem(name: string, others: readonly Pick<Agent, 'name' | 
   return taken ? 'Another agent has this name.' : undefined
 }
 
-const AMOUNT = /^(?:0|[1-9]\d{0,11})(?:\.\d{1,6})?$/
-
-export const amountProblem = (amount: string): string | undefined =>
-  amount === '' || AMOUNT.test(amount) ? undefined : 'An amount such as 25 or 12.50.'
-
-/** US dollars as typed → whole micro-units, without arithmetic on fractions. */
-export function microUnits(amount: string): string {
-  const [whole = '0', fraction = ''] = amount.split('.')
-  return `${whole}${fraction.padEnd(6, '0')}`.replace(/^0+(?=\d)/, '')
-}
-
 /** It could make agents and give them access: whoever has it can have everything its makers have. */
 export const isMaster = (permissions: readonly string[]): boolean =>
   holds(permissions, 'machine.agent.write') && holds(permissions, 'machine.permissions.write')

@@ -1,6 +1,6 @@
 import type { Budget } from '@strongroom/contract'
 import { formatAmount } from '../../ui/amount.tsx'
-import { decimalOf } from './money.ts'
+import { decimalOf } from '../../ui/decimal.ts'
 
 type Window = Budget['activeWindows'][number]
 

@@ -25,7 +25,7 @@ export const SUBJECT_TITLES: Record<SubjectType, string> = {
 
 const WORDS: Record<SubjectType, string> = { org: '', tenant: 'tenant', user: 'person', agent: 'agent' }
 
-const subject = (subjectType: SubjectType, subjectId: string, name: string): Subject => ({
+export const subject = (subjectType: SubjectType, subjectId: string, name: string): Subject => ({
   ...{ subjectType, subjectId, name },
   key: `${subjectType}:${subjectId}`,
   label: subjectType === 'org' ? name : `${name} (${WORDS[subjectType]})`,

@@ -1,6 +1,6 @@
 import type { Money } from '@strongroom/contract'
 import { Amount, formatAmount } from '../../ui/amount.tsx'
-import { decimalOf } from '../agents/money.ts'
+import { decimalOf } from '../../ui/decimal.ts'
 
 /** `12.50 USD`, to the last digit there is. */
 export const moneyText = (money: Money): string => formatAmount(decimalOf(money), money.currency)

@@ -3,10 +3,10 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
+import { amountProblem, microUnits } from '../../ui/decimal.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { shellWord } from '../../ui/shell-word.ts'
-import { amountProblem, microUnits } from '../agents/plan.ts'
 
 const WAITS = { '1h': 3600, '24h': 86_400, '7d': 604_800 } as const
 type Wait = keyof typeof WAITS

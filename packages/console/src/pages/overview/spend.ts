@@ -1,6 +1,6 @@
 import { type Budget, type Money, money } from '@strongroom/contract'
 import { formatAmount } from '../../ui/amount.tsx'
-import { decimalOf } from '../agents/money.ts'
+import { decimalOf } from '../../ui/decimal.ts'
 
 // Money of budgets, added up exactly; numbers are only what a bar is drawn by.
 
