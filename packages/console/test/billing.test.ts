@@ -10,7 +10,7 @@ import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // Credit, budgets and charges, with credit that comes over a real chain. Catches: a code that pays somebody else, progress that is not
 // live, a budget that is saved with another limit, an end without a way back, sums that are rounded, a file that lacks something.
-// Seen red: a code that lacks its last digit, a limit that refuses what just fits.
+// Seen red: windows that are sent although the form cannot say them, a code that lacks its last digit, a limit that refuses what just fits.
 
 let tokens: Awaited<ReturnType<typeof startTokens>>
 let world: World
@@ -123,6 +123,32 @@ it('says what a limit would have refused, sets it, changes it, and ends it with 
   expect((await budgetsOf('user'))[0]?.status).toBe('active')
   await press('As a table')
   await page.getByRole('cell', { name: '20.000001', exact: true }).first().waitFor()
+})
+
+it('changes a budget of several windows and leaves them as they are, on the page of the agent too', async () => {
+  const { strongroom } = world.demo
+  const agents = await strongroom.agents.list().all()
+  const agentId = agents.find(({ name }) => name === 'ci')?.agentId ?? ''
+  const windows = [
+    { kind: 'weekly', limit: money('5000000'), weekStart: 3, timezone: 'Europe/Berlin' },
+    { kind: 'monthly', limit: money('9000000'), anchorDay: 15 },
+  ] as const
+  const { budgetId, activeWindows } = await strongroom.budgets.create({
+    subjectType: 'agent',
+    subjectId: agentId,
+    windows: [...windows],
+  })
+  await visit(tab, `/agents/${agentId}/budget`)
+  await press('Change')
+  await page.getByText('Its windows stay as they are: 5.00 USD a week, 9.00 USD a month.').waitFor()
+  await page.getByText(`strongroom budget update ${budgetId} --at-once 3`).waitFor({ state: 'detached' })
+  await page.getByLabel('At most in one purchase').fill('3')
+  await page.getByText(`strongroom budget update ${budgetId} --at-once 3`).waitFor()
+  await press('Save')
+  await page.getByText('At most 3.00 USD in one purchase.').waitFor()
+  const after = (await strongroom.budgets.list().all()).find((one) => one.budgetId === budgetId)
+  const rules = (all: typeof activeWindows) => all.map(({ kind, startsAt, limit }) => [kind, startsAt, limit.amount])
+  expect(rules(after?.activeWindows ?? [])).toEqual(rules(activeWindows))
 })
 
 it('gives every movement and every charge as a file, to the last digit', async () => {
