@@ -39,8 +39,8 @@ it('leads from each number to what it was counted from', async () => {
   await numbers.getByRole('link', { name: new RegExp(`^Refused ${refused} `) }).click()
   await page.getByText('machine_permission_denied').first().waitFor()
   const rows = page.getByRole('table', { name: 'Activity: audit' }).getByRole('row')
-  expect(await rows.count()).toBe(refused + 1)
-  expect(await page.getByLabel('Filter activity').inputValue()).toBe('status:refused')
+  await expect.poll(() => rows.count()).toBe(refused + 1)
+  await expect.poll(() => page.getByLabel('Filter activity').inputValue()).toBe('status:refused')
   expect(tab.problems).toEqual([])
   await tab.context.close()
 })
@@ -57,9 +57,9 @@ it('says what waits, what is spent in words, and what was verified here', async 
   const bars = page.getByRole('slider', { name: 'Spent of budgets' })
   await bars.focus()
   await page.keyboard.press('Home')
-  expect(await bars.getAttribute('aria-valuetext')).toMatch(
-    /^.+ \(monthly\): [\d.,]+ USD spent, [\d.,]+ USD reserved, [\d.,]+ USD left, \d+ (days|hours) to go$/,
-  )
+  await expect
+    .poll(() => bars.getAttribute('aria-valuetext'))
+    .toMatch(/^.+ \(monthly\): [\d.,]+ USD spent, [\d.,]+ USD reserved, [\d.,]+ USD left, \d+ (days|hours) to go$/)
   await page.getByText(/Log verified in this browser/).waitFor()
 
   await needs.getByRole('link', { name: 'staging: a former reader still holds its key' }).click()

@@ -24,7 +24,9 @@ it('makes a project of vaults, signed here, and refuses a slug that is taken', a
   await page.getByLabel('Name').fill('Warehouse')
   await page.getByLabel('Slug').fill('shop')
   await page.getByLabel('prod').check()
-  expect(await dialog().textContent()).toContain('strongroom project create Warehouse --slug shop --vault prod')
+  await expect
+    .poll(() => dialog().textContent())
+    .toContain('strongroom project create Warehouse --slug shop --vault prod')
   await page.getByRole('button', { name: 'Sign and create' }).click()
   await dialog().getByRole('alert').getByText('slug_taken').waitFor()
   await page.getByLabel('Slug').fill('warehouse')
@@ -67,7 +69,7 @@ it('shows it to an agent and takes it back, and ends it only by its name', async
 
   await page.getByRole('button', { name: 'Archive' }).click()
   const archive = dialog().getByRole('button', { name: 'Archive' })
-  expect(await archive.isDisabled()).toBe(true)
+  await expect.poll(() => archive.isDisabled()).toBe(true)
   await page.getByLabel('Type Warehouse to go on').fill('Warehouse')
   await archive.click()
   await page.getByRole('row', { name: /Warehouse.*archived/ }).waitFor()

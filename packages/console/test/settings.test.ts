@@ -65,7 +65,7 @@ it('rotates the own key once its kit is stored, makes a new recovery code, and c
   await button(tab, 'Make the new key').click()
   const handOver = button(tab, 'Hand over to the new key')
   await handOver.waitFor({ timeout: 60_000 })
-  expect(await handOver.isDisabled()).toBe(true)
+  await expect.poll(() => handOver.isDisabled()).toBe(true)
   await page.getByRole('checkbox', { name: 'I stored it another way' }).check()
   await handOver.click()
   await page.getByText('linked to the old one in the log').waitFor()

@@ -44,13 +44,13 @@ it('verifies the log step by step, and proves an entry by recomputing every hash
   await visit(tab, '/transparency')
   await page.getByRole('button', { name: 'Verify now' }).click()
   await page.getByRole('region', { name: 'Verification' }).getByRole('status').waitFor()
-  expect(await page.getByRole('list', { name: 'Steps' }).getByText(': done').count()).toBe(4)
+  await expect.poll(() => page.getByRole('list', { name: 'Steps' }).getByText(': done').count()).toBe(4)
 
   const entries: LogEntry[] = []
   for await (const entry of world.demo.strongroom.transparency.entries()) entries.push(entry)
   const ledger = page.getByRole('list', { name: 'Entries of the log, newest first' })
-  expect(await ledger.getByRole('link', { name: /^Prove entry/ }).count()).toBe(entries.length)
-  expect(await ledger.innerText()).toContain('a key of checkout-bot')
+  await expect.poll(() => ledger.getByRole('link', { name: /^Prove entry/ }).count()).toBe(entries.length)
+  await expect.poll(() => ledger.innerText()).toContain('a key of checkout-bot')
 
   await ledger.getByRole('link', { name: 'Prove entry 4' }).click()
   const drawer = page.getByRole('dialog', { name: 'Entry 4' })
@@ -84,8 +84,8 @@ it('raises the alarm for one wrong byte in a proof, shows nothing of it, and rem
   await unlock(tab)
   await visit(tab, '/transparency/evidence')
   const alarms = tab.page.getByRole('table', { name: 'Alarms' })
-  expect(await alarms.getByRole('row').count()).toBe(2)
-  expect(await alarms.innerText()).toContain('bad_inclusion')
+  await expect.poll(() => alarms.getByRole('row').count()).toBe(2)
+  await expect.poll(() => alarms.innerText()).toContain('bad_inclusion')
   await tab.context.close()
 })
 
@@ -114,19 +114,21 @@ it('shows who signs with which key, and lets a person confirm one', async () => 
   await page.getByRole('link', { name: 'database' }).waitFor()
   await visit(tab, '/transparency/signers')
   const keys = page.getByRole('table', { name: 'Keys of signers' })
-  expect(await keys.innerText()).toContain('checkout-bot')
+  await expect.poll(() => keys.innerText()).toContain('checkout-bot')
 
   const bands = page.getByRole('slider', { name: 'Signer continuity' })
   await bands.focus()
   await page.keyboard.press('Home')
-  expect(await bands.getAttribute('aria-valuetext')).toMatch(/^Alice, [a-z-]+\d+: from .* until now, their first key$/)
+  await expect
+    .poll(() => bands.getAttribute('aria-valuetext'))
+    .toMatch(/^Alice, [a-z-]+\d+: from .* until now, their first key$/)
 
   await keys
     .getByRole('button', { name: /^Compare the key/ })
     .first()
     .click()
   const form = page.getByRole('dialog', { name: /^Confirm the key of/ })
-  expect(await form.innerText()).toContain('strongroom trust pin user:')
+  await expect.poll(() => form.innerText()).toContain('strongroom trust pin user:')
   await form.getByRole('button', { name: 'They are the same' }).click()
   await keys.getByText('compared with its owner').waitFor()
   await page.getByRole('button', { name: 'Undo' }).click()
@@ -179,7 +181,7 @@ it('checks an evidence file in the page, and believes none that is not one', asy
   await choose('evidence.json', text)
   const said = page.getByRole('region', { name: 'Check an evidence file' }).getByRole('status')
   await said.waitFor()
-  expect(await said.innerText()).toContain(`refused for the same reason: ${verdict.claimed}`)
+  await expect.poll(() => said.innerText()).toContain(`refused for the same reason: ${verdict.claimed}`)
 
   await choose('other.json', '{"version":1}')
   await page.getByText('The file does not have the form of evidence').waitFor()
