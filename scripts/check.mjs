@@ -9,7 +9,12 @@ import { findChromium } from './chromium.mjs'
 import { root } from './setup/say.mjs'
 
 const filters = process.argv.slice(2)
-const env = { ...process.env, PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter) }
+const env = {
+  ...process.env,
+  PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter),
+  // Tests start a hundred servers and more; each would read and compile the same files anew.
+  NODE_COMPILE_CACHE: join(root, '.setup/compile-cache'),
+}
 
 /** @typedef {{ name: string, passed: number, failed: number, skipped: number }} Count */
 

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { Value } from 'typebox/value'
 import { expect, onTestFinished } from 'vitest'
+import { ofThisRun } from '../../server/test/process.ts'
 import { upEventShape } from '../src/schemas/up.ts'
 import type { Machine } from './world.ts'
 
@@ -29,7 +30,10 @@ export interface Up {
 
 /** `strongroom up --json` as a process; its events one after the other. */
 export function startUp(machine: Machine, args: readonly string[]): Up {
-  const child = spawn(process.execPath, [BIN, 'up', '--json', ...args], { env: machine.env, cwd: machine.home })
+  const child = spawn(process.execPath, [BIN, 'up', '--json', ...args], {
+    env: { ...ofThisRun(), ...machine.env },
+    cwd: machine.home,
+  })
   onTestFinished(() => {
     child.kill('SIGTERM')
   })

@@ -53,15 +53,18 @@ async function fillPeople({ url, founder }: TestServer): Promise<void> {
   })
 }
 
-export async function seedDemo(server: TestServer): Promise<Demo> {
-  const { url, founder } = server
-  const strongroom = new Strongroom({
+/** What Alice works with. */
+export const clientOf = ({ url, founder }: TestServer): Strongroom =>
+  new Strongroom({
     server: url,
     accessToken: founder.accessToken,
     privateKey: founder.exportPem().reveal(),
     trustAnchor: founder.trustAnchor,
     cache: false,
   })
+
+export async function seedDemo(server: TestServer): Promise<Demo> {
+  const strongroom = clientOf(server)
   const { prodId, stagingId, itemId } = await fillVaults(strongroom)
   const created = await strongroom.agents.create({
     name: 'checkout-bot',

@@ -1,8 +1,9 @@
 import type { FirstPerson } from '@strongroom/sdk'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright'
 import { CHROMIUM_FLAGS, findChromium } from '../../../scripts/chromium.mjs'
-import { type ServerOptions, startServer, type TestServer } from '../../sdk/test/engine/server.ts'
-import { type Demo, seedDemo } from './demo.ts'
+import { isTestRun, keptRest } from '../../sdk/test/engine/kept-server.ts'
+import { keepServer, type ServerOptions, startServer, type TestServer } from '../../sdk/test/engine/server.ts'
+import { clientOf, type Demo, seedDemo } from './demo.ts'
 
 // The console as people have it: served by a real server, in a real Chromium, with the browser's own refusals counted.
 
@@ -83,10 +84,29 @@ export async function visit({ page }: Tab, path: string): Promise<void> {
   await page.waitForFunction(() => document.querySelector('[role=status][aria-label=Loading]') === null)
 }
 
-export async function startWorld({ env = {} }: ServerOptions = {}): Promise<World> {
-  // Webhooks go to receivers on this machine.
-  const server = await startServer({ env: { STRONGROOM_EGRESS_ALLOW: '127.0.0.0/8', ...env } })
-  const demo = await seedDemo(server)
+// Webhooks go to receivers on this machine.
+const ENV = { STRONGROOM_EGRESS_ALLOW: '127.0.0.0/8' }
+
+/** Made once in a worker of a test run. */
+let kept: Promise<string> | undefined
+
+async function startDemo({ env }: ServerOptions): Promise<Pick<World, 'server' | 'demo'>> {
+  const options = { env: { ...ENV, ...env } }
+  if (!isTestRun()) {
+    const server = await startServer(options)
+    return { server, demo: await seedDemo(server) }
+  }
+  kept ??= keepServer({ env: ENV }, async (server) => {
+    const { strongroom, ...demo } = await seedDemo(server)
+    return demo
+  })
+  const like = await kept
+  const server = await startServer({ ...options, like })
+  return { server, demo: { strongroom: clientOf(server), ...keptRest<Omit<Demo, 'strongroom'>>(like) } }
+}
+
+export async function startWorld(options: ServerOptions = {}): Promise<World> {
+  const { server, demo } = await startDemo(options)
   const executablePath = findChromium() as string
   const browser = await chromium.launch({ executablePath, args: CHROMIUM_FLAGS })
   const stranger = (options: TabOptions = {}): Promise<Tab> => newTab(browser, server.url, options)

@@ -31,13 +31,19 @@ export function freePort(): Promise<number> {
   })
 }
 
+/** What a program that a test starts has of this process: where programs and homes are, and what was compiled already. */
+export const ofThisRun = (): NodeJS.ProcessEnv => {
+  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
+  return { PATH, HOME, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }) }
+}
+
 function launch({ data, port, env = {} }: RunOptions): {
   child: ChildProcess
   output: () => string
   ended: Promise<number | NodeJS.Signals>
 } {
   const child = spawn(process.execPath, [MAIN, '--data', data, '--port', String(port)], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, STRONGROOM_LOG_LEVEL: 'error', ...env },
+    env: { ...ofThisRun(), STRONGROOM_LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   let text = ''
@@ -48,12 +54,10 @@ function launch({ data, port, env = {} }: RunOptions): {
   return { child, output: () => text, ended }
 }
 
-/** Starts a server and waits until it says that it is ready. */
+/** Starts a server and waits until it says that it is ready, to the last line of it. */
 export async function runServer(options: RunOptions): Promise<ServerProcess> {
   const { child, output, ended } = launch(options)
-  const ready = new Promise<void>((resolve) =>
-    child.stderr?.on('data', () => output().includes('ready at') && resolve()),
-  )
+  const ready = new Promise<void>((resolve) => child.stderr?.on('data', () => output().includes('Ctrl-C') && resolve()))
   const early = await Promise.race([ready.then(() => undefined), ended])
   if (early !== undefined) throw new Error(`the server ended with ${early}: ${output()}`)
   return {

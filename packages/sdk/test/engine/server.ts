@@ -1,18 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { readFileSync, rmSync } from 'node:fs'
 import { decodePem, type Identity, openKeys, type PrivateKeyMaterial, registerKey } from '@strongroom/protocol'
+import { freePort, runServer } from '../../../server/test/process.ts'
 import { type Client, createClient } from '../../src/client.ts'
 import { type Actor, type ActorOptions, makeActor } from '../../src/engine/actor.ts'
 import { memoryTrust, pinTrust } from '../../src/engine/trust.ts'
 import { type FirstPerson, setUp } from '../../src/people.ts'
+import { copyData, isTestRun, keep, keptPerson, newData } from './kept-server.ts'
 
 // A real server as an operator runs it, a process of its own with its own PostgreSQL, and people and agents who came in by its API.
 
-const MAIN = fileURLToPath(new URL('../../../server/src/main.ts', import.meta.url))
 const KEYS = new URL('../../../protocol/vectors/keys.json', import.meta.url)
 const { keys } = JSON.parse(readFileSync(KEYS, 'utf8')) as { readonly keys: Readonly<Record<string, string>> }
 
@@ -25,72 +21,80 @@ export interface TestServer {
   close(): Promise<void>
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    const port = 33_000 + Math.floor(Math.random() * 12_000)
-    probe.once('error', () => resolve(freePort()))
-    probe.listen(port, '127.0.0.1', () => probe.close((error) => (error ? reject(error) : resolve(port))))
-  })
-}
-
-function awaitOutput(child: ChildProcess, pattern: RegExp): Promise<string> {
-  let text = ''
-  return new Promise((resolve, reject) => {
-    child.stderr?.on('data', (chunk: Buffer) => {
-      text += chunk.toString()
-      const [, found] = pattern.exec(text) ?? []
-      if (found !== undefined) resolve(found)
-    })
-    child.once('close', (code) => reject(new Error(`the server ended with ${code}: ${text}`)))
-  })
-}
-
 export interface ServerOptions {
   /** Settings of the server, in addition to those that every one here has. */
   readonly env?: Readonly<Record<string, string>>
+  /** The data of a server that was set up before, to start a copy of. */
+  readonly like?: string
 }
 
-export interface NewServer {
+interface Started {
   readonly url: string
-  readonly setupToken: string
+  output(): string
+  /** The server ends; its data stay. */
+  stop(): Promise<void>
   close(): Promise<void>
 }
 
-/** A server that nobody has set up yet. */
-export async function startNewServer({ env = {} }: ServerOptions = {}): Promise<NewServer> {
-  const data = mkdtempSync(join(tmpdir(), 'sr-sdk-'))
-  const port = await freePort()
-  const child = spawn(process.execPath, [MAIN, '--data', data, '--port', String(port)], {
-    env: { PATH: process.env.PATH, HOME: process.env.HOME, STRONGROOM_LOG_LEVEL: 'error', ...env },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
-  const ended = new Promise((resolve) => child.once('close', resolve))
-  const setupToken = await awaitOutput(child, /setup token\s+(\S+)\n/)
-  return {
-    url: `http://127.0.0.1:${port}`,
-    setupToken,
-    close: async () => {
-      child.kill('SIGTERM')
-      await ended
-      rmSync(data, { recursive: true, force: true })
-    },
+async function startOn(data: string, { env = {} }: ServerOptions): Promise<Started> {
+  const { url, output, end } = await runServer({ data, port: await freePort(), env })
+  const stop = async (): Promise<void> => void (await end('SIGTERM'))
+  const close = async (): Promise<void> => {
+    await stop()
+    rmSync(data, { recursive: true, force: true })
   }
+  return { url, output, stop, close }
 }
 
+export interface NewServer extends Omit<Started, 'output'> {
+  readonly data: string
+  readonly setupToken: string
+}
+
+/** A server that nobody has set up yet. */
+export async function startNewServer(options: ServerOptions = {}): Promise<NewServer> {
+  const data = newData()
+  const { output, ...server } = await startOn(data, options)
+  const [, setupToken = ''] = /setup token\s+(\S+)\n/.exec(output()) ?? []
+  return { ...server, data, setupToken }
+}
+
+const FOUNDER = {
+  email: 'alice@example.com',
+  passphrase: 'correct horse battery staple',
+  orgName: 'acme',
+  userName: 'Alice',
+  tenantName: 'main',
+}
+
+const setUpFirst = ({ url, setupToken }: NewServer): Promise<FirstPerson> =>
+  setUp({ baseUrl: url, setupToken, keys: keysOf('alice'), ...FOUNDER })
+
+/** The data of a server that Alice has set up, with whatever else there shall be, for others to be like. */
+export async function keepServer(
+  options: ServerOptions = {},
+  fill: (server: TestServer) => Promise<object> = async () => ({}),
+): Promise<string> {
+  const { data, stop, ...server } = await startNewServer(options)
+  const founder = await setUpFirst({ data, stop, ...server })
+  keep(data, founder, await fill({ ...server, founder }))
+  await stop()
+  return data
+}
+
+/** Made once in a worker of a test run: its files all want the same first minute. */
+let first: Promise<string> | undefined
+
+/** A server that Alice has set up. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
-  const { url, setupToken, close } = await startNewServer(options)
-  const founder = await setUp({
-    baseUrl: url,
-    setupToken,
-    email: 'alice@example.com',
-    passphrase: 'correct horse battery staple',
-    orgName: 'acme',
-    userName: 'Alice',
-    tenantName: 'main',
-    keys: keysOf('alice'),
-  })
-  return { url, founder, close }
+  if (options.like === undefined && !isTestRun()) {
+    const server = await startNewServer(options)
+    return { ...server, founder: await setUpFirst(server) }
+  }
+  if (options.like === undefined) first ??= keepServer()
+  const data = copyData(options.like ?? (await first) ?? '')
+  const { url, close } = await startOn(data, options)
+  return { url, founder: await keptPerson(data, url), close }
 }
 
 /** An actor with a memory of its own and the organisation pinned. */
