@@ -19,13 +19,13 @@ import * as moves from './grant-moves.ts'
 import { openState, type State } from './state.ts'
 
 // A walk of grants by people and agents with random holdings. After each step the database holds what the model says, and
-// nobody has gained a power that the one who acted did not have before. The walk can be taken again: STRONGROOM_SEED.
+// nobody has gained a power that the one who acted did not have before. The walk can be taken again, or farther: STRONGROOM_SEED, STRONGROOM_STEPS.
 //
 // Catches, each seen red: a policy given without holding it; a group joined whose roles the giver lacks; a role given in a
 // tenant of others; a group's roles or members changed by somebody who does not run all its tenants; an owner made by an admin;
 // the last owner gone; the key of a mightier agent taken.
 
-const STEPS = 500
+const STEPS = Number(process.env.STRONGROOM_STEPS ?? 200)
 const SEED = Number(process.env.STRONGROOM_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 /** mulberry32 */
