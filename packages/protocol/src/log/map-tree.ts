@@ -122,6 +122,8 @@ export interface StateMap {
   set(name: MapName, valueHash: Uint8Array): void
   root(): Uint8Array
   prove(name: MapName): MapProof
+  /** The same map, to be changed on its own; what both have in common is held and hashed once. */
+  fork(): StateMap
 }
 
 function mapOver(start: MapNode): StateMap {
@@ -138,6 +140,7 @@ function mapOver(start: MapNode): StateMap {
       root = place(root, makeLeafNode(key, valueHash), 0)
     },
     root: () => hashOf(root),
+    fork: () => mapOver(root),
     prove: (name) => {
       const { neighbours, end } = walk(root, keyOf(name))
       return { siblings: neighbours.map(hashOf), terminal: end.kind === 'leaf' ? [end.key, end.valueHash] : null }

@@ -2,6 +2,7 @@ import { type AssetRow, assetRow } from '../attachments/row.ts'
 import { toBase64url } from '../encoding/base64.ts'
 import type { Bytes } from '../encoding/bytes.ts'
 import { encodeMapProof, type MapProofText, mapRoot, mapValue, proveMap } from '../log/map.ts'
+import { makeMap, type StateMap } from '../log/map-tree.ts'
 import type { EnvRow, ItemDetailPayload, ItemRow, Tree } from './documents.ts'
 import {
   assetName,
@@ -48,8 +49,44 @@ function rowHash(row: object): Bytes {
   return value
 }
 
-const treeOf = <T extends object>(rows: ReadonlyMap<string, T>, nameOf: (id: string) => string): Tree => ({
-  root: toBase64url(mapRoot([...rows].map(([id, row]) => [nameOf(id), rowHash(row)] as const))),
+/** Lists of which a change was made here, and the trees of those that were changed again: a writer in a row hashes the paths it changes. */
+const derived = new WeakSet<object>()
+const trees = new WeakMap<object, StateMap>()
+
+interface Origin {
+  readonly before: ReadonlyMap<string, object>
+  /** Undefined where rows are gone. */
+  readonly changed: readonly string[] | undefined
+}
+const origins = new WeakMap<object, Origin>()
+
+/** Remembers what a list came from, where that may save hashing all of it; no longer than until it is hashed. */
+function derive(after: ReadonlyMap<string, object>, before: ReadonlyMap<string, object>): void {
+  if (trees.has(before) || derived.has(before)) {
+    const isSmaller = [...before.keys()].some((id) => !after.has(id))
+    const changed = [...after].filter(([id, row]) => before.get(id) !== row).map(([id]) => id)
+    origins.set(after, { before, changed: isSmaller ? undefined : changed })
+  }
+  derived.add(after)
+}
+
+function rootOf(rows: ReadonlyMap<string, object>, nameOf: (id: string) => string): Uint8Array {
+  const entries = (ids: Iterable<string>) =>
+    [...ids].map((id) => [nameOf(id), rowHash(rows.get(id) as object)] as const)
+  const known = trees.get(rows)
+  if (known) return known.root()
+  const origin = origins.get(rows)
+  origins.delete(rows)
+  if (!origin) return mapRoot(entries(rows.keys()))
+  const older = origin.changed && trees.get(origin.before)
+  const tree = older ? older.fork() : makeMap()
+  for (const [name, value] of entries((older && origin.changed) || rows.keys())) tree.set(name, value)
+  trees.set(rows, tree)
+  return tree.root()
+}
+
+const treeOf = (rows: ReadonlyMap<string, object>, nameOf: (id: string) => string): Tree => ({
+  root: toBase64url(rootOf(rows, nameOf)),
   count: rows.size,
 })
 
@@ -91,6 +128,17 @@ const envRowsOf = ({ itemId, status, fields }: ItemDetailPayload): readonly EnvR
         .filter((field) => field.env)
         .map(({ ct, dekVersion, fieldId, label, rev }) => ({ ct, dekVersion, fieldId, itemId, label, rev }))
 
+/** The row that is there if it is the same one: it has been hashed before. */
+const keptRow = (old: EnvRow | undefined, row: EnvRow): EnvRow =>
+  old &&
+  old.ct === row.ct &&
+  old.dekVersion === row.dekVersion &&
+  old.itemId === row.itemId &&
+  old.label === row.label &&
+  old.rev === row.rev
+    ? old
+    : row
+
 export interface ContentChange {
   readonly details?: readonly { readonly detail: ItemDetailPayload; readonly hash: string }[]
   readonly assets?: readonly AssetRow[]
@@ -110,8 +158,11 @@ export function applyChange(
   for (const itemId of moved) items.delete(itemId)
   for (const { detail, hash } of details) {
     items.set(detail.itemId, rowOf(detail, hash))
-    for (const row of envRowsOf(detail)) env.set(row.fieldId, row)
+    for (const row of envRowsOf(detail)) env.set(row.fieldId, keptRow(content.env.get(row.fieldId), row))
   }
   for (const row of assets) assetRows.set(row.assetId, assetRow(row, 'asset'))
+  derive(items, content.items)
+  derive(env, content.env)
+  derive(assetRows, content.assets)
   return { items, env, assets: assetRows }
 }

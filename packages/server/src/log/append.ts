@@ -134,9 +134,21 @@ export interface GrownLog {
   readonly mapRoot: string
 }
 
-/** The leaf of a transition, and what it makes of the tree and of the map. `paths` holds at least the names it changes. */
-export function growLog(log: store.LockedLog, applied: Transition, paths: readonly MapPath[], at: number): GrownLog {
-  const map = openPartialMap(Buffer.from(log.mapRoot, 'base64url'), paths.map(claimOf))
+/** The part of the state map that these paths show, each of them proven. */
+export const mapOf = ({ mapRoot }: store.LockedLog, paths: readonly MapPath[]): StateMap =>
+  openPartialMap(Buffer.from(mapRoot, 'base64url'), paths.map(claimOf))
+
+/**
+ * The leaf of a transition, and what it makes of the tree and of the map. `paths` holds at least the names it changes. A map that is given
+ * stands at the root of the log, and is changed.
+ */
+export function growLog(
+  log: store.LockedLog,
+  applied: Transition,
+  paths: readonly MapPath[],
+  at: number,
+  map: StateMap = mapOf(log, paths),
+): GrownLog {
   const leaf = leafOf(map, applied, at)
   const changes = applied.updates.map(({ name, state }) => ({ name, value: mapValue(state) }))
   const changed = new Set(changes.map(({ name }) => name))
@@ -149,6 +161,15 @@ export function growLog(log: store.LockedLog, applied: Transition, paths: readon
   const grown = appendLeaf(frontierOf(log), leafHash(leaf.bytes))
   return { leaf, grown, map, nodes, mapRoot: root.toString('base64url') }
 }
+
+/** The log as the next writer finds it. */
+export const logAfter = (log: store.LockedLog, { grown, mapRoot }: GrownLog, at: number): store.LockedLog => ({
+  ...log,
+  size: grown.frontier.size,
+  frontier: grown.frontier.hashes.map((hash) => Buffer.from(hash).toString('base64')),
+  mapRoot,
+  lastAt: at,
+})
 
 interface Pending {
   readonly orgId: string

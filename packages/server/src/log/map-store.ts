@@ -105,6 +105,26 @@ export function pathAmong(name: string, state: JsonObject | null, nodes: Readonl
   return { name, state, siblings, terminal: node?.leaf ? [node.leaf.key, node.leaf.value] : null, nodes: onTheWay }
 }
 
+/** Nodes and states that were read, for whoever asks for paths among them and changes them meanwhile. */
+export interface Ways {
+  pathTo(name: string): MapPath
+  learn(changed: readonly MapNode[]): void
+}
+
+export function openWays(
+  nodes: readonly MapNode[],
+  states: readonly { readonly name: string; readonly state: JsonObject }[],
+): Ways {
+  const byPath = new Map(nodes.map((node) => [node.path, node]))
+  const stateOf = new Map(states.map(({ name, state }) => [name, state]))
+  return {
+    pathTo: (name) => pathAmong(name, stateOf.get(name) ?? null, byPath),
+    learn: (changed) => {
+      for (const node of changed) byPath.set(node.path, node)
+    },
+  }
+}
+
 /** The paths of different names as one statement sees them, so that they belong to one root. */
 export async function readPaths(db: Db, orgId: string, names: readonly string[]): Promise<readonly MapPath[]> {
   const { rows } = await sql<Step>`${steps(orgId, names)}`.execute(db)

@@ -77,20 +77,24 @@ export async function transparencyOf(
   return prove(db, orgId, await openView(db, orgId, names), have)
 }
 
+type StoredNode = GrownLog['grown']['nodes'][number]
+
 export interface Growth {
   readonly log: store.LockedLog
   readonly grown: GrownLog
   readonly note: string
+  /** Nodes that leaves before this one made in the same transaction, and that are not stored yet. */
+  readonly unstored?: readonly StoredNode[]
 }
 
 /**
- * The same right after a leaf, by the transaction that appended it, from what it has in its hands: the newest leaf is proven by the
+ * The same right after a leaf, by the transaction that appends it, from what it has in its hands: the newest leaf is proven by the
  * frontier before it, a name by the part of the map that was read. Only a caller that knows an older size needs more nodes.
  */
 export async function transparencyAfter(
   db: Db,
   orgId: string,
-  { log, grown: { leaf, grown, map }, note }: Growth,
+  { log, grown: { leaf, grown, map }, note, unstored = [] }: Growth,
   names: readonly string[],
   have: number | undefined,
   stateOf: (name: string) => JsonObject | null,
@@ -98,13 +102,14 @@ export async function transparencyAfter(
   const size = log.size + 1
   const from = have !== undefined && have > 0 && have < size ? have : undefined
   const beside = nodesForInclusion(size - 1, size).reverse()
-  const held = new Map(grown.nodes.map(({ level, index, hash }) => [`${level}/${index}`, hash]))
+  const held = new Map([...unstored, ...grown.nodes].map(({ level, index, hash }) => [`${level}/${index}`, hash]))
   for (const [i, hash] of frontierOf(log).hashes.entries())
     held.set(`${beside[i]?.level}/${beside[i]?.index}`, Buffer.from(hash))
   const missing = (from === undefined ? [] : nodesForConsistency(from, size)).filter(
     ({ level, index }) => !held.has(`${level}/${index}`),
   )
-  const stored = missing.length > 0 ? await store.readMaterial(db, orgId, missing, size - 1) : undefined
+  // The leaf itself is at hand and maybe not stored yet; the first one always is.
+  const stored = missing.length > 0 ? await store.readMaterial(db, orgId, missing, 0) : undefined
   const node = (level: number, index: number): Uint8Array => {
     const hash = held.get(`${level}/${index}`) ?? stored?.node(level, index)
     if (!hash) throw new Error(`the log has no node ${level}/${index}`)

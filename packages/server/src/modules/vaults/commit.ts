@@ -167,9 +167,11 @@ export async function receiptOf(
   return { index, vault: await readVault(ctx.db, vault.orgId, ctx.principal.id, vault.vaultId), signed }
 }
 
+export const keptPlace = (index: number, vaultId: string) => ({ index, vaultId })
+
 /** Of an answered commit only its place is kept; a repeated request gets the vault as it is then, proven. */
 export const replayReceipt: Replay<CommitReceipt> = {
-  kept: ({ index, vault: { vaultId } }) => ({ index, vaultId }),
+  kept: ({ index, vault: { vaultId } }) => keptPlace(index, vaultId),
   again: async (ctx, kept) => {
     const { index, vaultId } = kept as { index: number; vaultId: string }
     // Who has left the list since is shown nothing of now, not even for an old key.

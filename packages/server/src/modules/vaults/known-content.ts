@@ -3,7 +3,7 @@ import type { VaultContent } from '@strongroom/protocol'
 // The content of vaults that were written lately. A head signs exactly one content, so what is kept under its hash is right for ever;
 // who may see it is asked elsewhere, each time.
 
-const MAX_ROWS = 200_000
+const MAX_ROWS = 100_000
 
 const rowsOf = ({ items, env, assets }: VaultContent): number => items.size + env.size + assets.size + 1
 

@@ -3,7 +3,7 @@ import type { WritableVault } from '../../access/vaults.ts'
 import type { TxCtx } from '../../context.ts'
 import type { LockedLog } from '../../log/log-store.ts'
 import { type SignedRow, sortDocuments } from '../../log/signers.ts'
-import { transparencyAfter } from '../../log/transparency.ts'
+import { type Growth, transparencyAfter } from '../../log/transparency.ts'
 import { answerAbout } from './answer.ts'
 import type { Logged } from './plain-commit-rows.ts'
 import type { CommitSurroundings, LoggedDocument } from './plain-store.ts'
@@ -31,6 +31,7 @@ export async function signedAfter(
   { around, vault, log }: Before,
   head: LoggedDocument,
   { applied, grown, note }: Logged,
+  unstored: Growth['unstored'] = [],
 ) {
   const aclHash = String(stateIn(around, vaultName(vault.vaultId))?.aclHash)
   const vouching = around.signers.flatMap((name): SignedRow[] =>
@@ -43,7 +44,7 @@ export async function signedAfter(
   const documents = sortDocuments([...[head, ...asked].map((document) => ({ name: null, ...document })), ...vouching])
   const place = { vaultId: vault.vaultId, adminsChain: around.adminsChain, headHash: head.hash, aclHash }
   return answerAbout(place, documents, (names) =>
-    transparencyAfter(ctx.db, vault.orgId, { log, grown, note }, names, ctx.request.have, (name) => {
+    transparencyAfter(ctx.db, vault.orgId, { log, grown, note, unstored }, names, ctx.request.have, (name) => {
       const changed = applied.updates.find((update) => update.name === name)
       return changed?.state ?? stateIn(around, name) ?? null
     }),

@@ -7,9 +7,12 @@ import {
   claimedKind,
   itemDetail,
   kidName,
+  POLICY_NAME,
   ProtocolError,
   peekDocument,
+  type StateMap,
   type Transition,
+  type VaultAnswer,
   type VaultContent,
   type VaultHeadPayload,
   type VaultState,
@@ -19,24 +22,32 @@ import {
 import { ensureWritable, foundVault, type WritableVault } from '../../access/vaults.ts'
 import { activityRow, FEED_LOCK } from '../../audit/activity.ts'
 import { auditing, auditRow } from '../../audit/record.ts'
-import type { TxCtx } from '../../context.ts'
+import type { Ctx, TxCtx } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
-import { decideAct, ensureGoesOn, ensureStorable, growLog, leafTime, signCheckpoint } from '../../log/append.ts'
+import { decideAct, ensureGoesOn, ensureStorable, growLog, leafTime, mapOf, signCheckpoint } from '../../log/append.ts'
 import { ensureBroughtBySigner } from '../../log/directory-commit.ts'
 import { LOG_KEY } from '../../log/log-key.ts'
 import { logStateOf } from '../../log/log-state.ts'
 import type { LockedLog } from '../../log/log-store.ts'
+import { openWays, type Ways } from '../../log/map-store.ts'
 import { type Mentions, mentionsOf } from '../../log/mentions.ts'
 import { refusing } from '../../log/refusals.ts'
 import { keyIn, publicKeyOf } from '../../log/signers.ts'
+import type { Growth } from '../../log/transparency.ts'
 import { vaultAnswer } from './answer.ts'
-import { type CommitOptions, refuseUnless } from './commit.ts'
+import { type CommitOptions, type CommitRule, refuseUnless } from './commit.ts'
 import { conflictOf } from './conflict.ts'
-import { keepContent, knownContent } from './known-content.ts'
-import { keepDocuments, knownDocuments } from './plain-commit-documents.ts'
+import { type AtHand, atHandFor, keepAtHand } from './plain-commit-at-hand.ts'
 import { documentIn, signedAfter, stateIn } from './plain-commit-receipt.ts'
 import { itemRows, type Logged, leafRows } from './plain-commit-rows.ts'
-import { type CommitSurroundings, type LoggedDocument, openCommit, writeCommit } from './plain-store.ts'
+import {
+  type CommitAsk,
+  type CommitSurroundings,
+  type CommitView,
+  type LoggedDocument,
+  openCommit,
+  writeCommit,
+} from './plain-store.ts'
 import * as store from './store.ts'
 import { oldestDek, refusingIds } from './write-store.ts'
 
@@ -65,17 +76,28 @@ export function plainCommit(commit: Commit): PlainCommit | undefined {
   }
 }
 
-interface Opened {
+export interface Opened {
   readonly log: LockedLog
   readonly vault: WritableVault
   readonly around: CommitSurroundings
   readonly content: VaultContent
+  /** Details of items, where they need not be read. */
+  readonly items: AtHand['items']
 }
 
-interface Change {
+export interface Change {
   readonly commit: Commit
   readonly plain: PlainCommit
   readonly opened: Opened
+}
+
+/** The log that a commit is appended to, as it is then. */
+export interface Growing {
+  readonly log: LockedLog
+  readonly map: StateMap
+  readonly ways: Ways
+  /** Nodes of leaves that are not stored yet. */
+  readonly unstored: Growth['unstored']
 }
 
 /** Refuses in the order of any other commit: the log, the vault, the role, the head, the content, the rules. */
@@ -84,70 +106,84 @@ export async function commitPlain(
   vaultId: string,
   commit: Commit,
   plain: PlainCommit,
-  { rule, action, needs = 'write' }: CommitOptions,
+  options: CommitOptions,
 ): Promise<CommitReceipt | undefined> {
-  const opened = await open(ctx, vaultId, commit, plain, needs)
+  const { orgId } = ctx.principal
+  const atHand = atHandFor(orgId, vaultId, commit, plain.itemIds)
+  const view = await openCommit(ctx.db, orgId, askOf(ctx, vaultId, commit, plain, atHand))
+  const opened = await open(ctx, vaultId, commit, plain, { view, atHand }, options.needs)
   const change = { commit, plain, opened }
-  const checked = await check(ctx, change)
-  rule(checked, peekDocument(vaultHead, documentIn(opened.around, opened.vault.headHash).envelope).payload)
-  ensureStorable(checked.acts)
-  const at = leafTime(ctx, opened.log)
-  const applied = await decide(ctx, change, checked, at)
+  const decided = await decide(ctx, change, opened.log, options.rule)
   // A head that ends older keys ends their grants as well: that goes the ordinary way.
-  if (applied.updates.length !== 1) return undefined
-  const grown = growLog(opened.log, applied, opened.around.paths, at)
-  const note = await signCheckpoint(ctx, opened.log, grown.grown.root)
-  const logged = { applied, grown, note, at }
-  const row = await write(ctx, change, checked, logged, action)
-  const head = { hash: plain.head.hash, kind: 'vault-head', envelope: commit.head }
-  keep(opened, head, checked)
-  const signed = await signedAfter(ctx, opened, head, logged)
-  return { index: opened.log.size, vault: vaultAnswer({ ...row, role: opened.vault.role }), signed }
+  if (!decided) return undefined
+  const ways = openWays(opened.around.nodes, opened.around.states)
+  const map = mapOf(opened.log, namesIn(change).map(ways.pathTo))
+  const logged = await appendDecided(ctx, change, decided, { log: opened.log, map, ways, unstored: [] })
+  const rows = rowsOf(ctx, change, decided, logged, options.action)
+  const written = await refusingIds(() => auditing(ctx, () => writeCommit(ctx.db, orgId, rows)))
+  if (written.fields !== rows.fields.length) throw new ApiError('id_conflict')
+  keep(change, decided)
+  return receiptOf(change, logged, written.vault)
+}
+
+export const receiptOf = ({ opened }: Change, { log, signed }: Appended, row: Omit<store.VaultRow, 'role'>) => ({
+  index: log.size,
+  vault: vaultAnswer({ ...row, role: opened.vault.role }),
+  signed,
+})
+
+const headOf = ({ plain: { head }, commit }: Change): LoggedDocument => {
+  return { hash: head.hash, kind: 'vault-head', envelope: commit.head }
 }
 
 /** For the next commit of this vault. Under hashes: also if this transaction fails, nothing of it is wrong. */
-function keep({ vault, around }: Opened, head: LoggedDocument, { content }: CheckedCommit): void {
-  const { orgId, vaultId, headHash } = vault
-  keepContent(orgId, headHash, head.hash, content)
-  keepDocuments(orgId, vaultId, [...around.documents.filter(({ hash }) => hash !== headHash), head])
-}
+export const keep = (change: Change, { checked }: Decided): void =>
+  keepAtHand(change.opened.vault, headOf(change), change.opened.around.documents, checked)
 
-async function open(
-  ctx: TxCtx,
+export function askOf(
+  { principal }: Ctx,
   vaultId: string,
   { expect }: Commit,
   { head, itemIds, mentions }: PlainCommit,
-  needs: 'write' | 'admin',
-): Promise<Opened> {
-  const { orgId, id: principal } = ctx.principal
-  const known = knownContent(orgId, expect.headHash)
-  const documents = knownDocuments(orgId, vaultId)
-  const ask = {
-    principal,
+  { content, documents, items }: AtHand,
+): CommitAsk {
+  return {
+    principal: principal.id,
     vaultId,
     headHash: expect.headHash,
     kid: head.payload.by,
     names: [...mentions.names],
     principals: [...mentions.principals],
-    items: itemIds,
+    items: itemIds.filter((itemId) => !items.has(itemId)),
     known: documents.map(({ hash }) => hash),
-    withContent: known === undefined,
+    withContent: content === undefined,
     logKey: LOG_KEY,
   }
-  const { log, vault, around } = await openCommit(ctx.db, orgId, ask)
+}
+
+export async function open(
+  ctx: TxCtx,
+  vaultId: string,
+  { expect }: Commit,
+  { head }: PlainCommit,
+  { view, atHand }: { readonly view: CommitView; readonly atHand: AtHand },
+  needs: 'write' | 'admin' = 'write',
+): Promise<Opened> {
+  const { log, vault, around } = view
   if (!log) throw new Error('the organisation has no log')
   ensureGoesOn(log, false)
   const writable = ensureWritable(foundVault(vault), needs)
   refuseUnless(head.payload.vaultId === vaultId, 'vault_swap')
   ensureBroughtBySigner(ctx, head.payload.by)
   if (!around || expect.headVersion !== writable.headVersion) throw await conflictOf(ctx, writable, expect.headVersion)
-  const content = known ?? (around.content && store.contentOf(around.content))
+  const content = atHand.content ?? (around.content && store.contentOf(around.content))
   if (!content) throw new Error('the content of a vault was not read')
-  return { log, vault: writable, around: { ...around, documents: [...documents, ...around.documents] }, content }
+  const documents = [...atHand.documents, ...around.documents]
+  return { log, vault: writable, around: { ...around, documents }, content, items: atHand.items }
 }
 
 function check({ db }: TxCtx, { commit, opened }: Change): Promise<CheckedCommit> {
-  const { vault, around, content } = opened
+  const { vault, around, content, items } = opened
   const { orgId, vaultId } = vault
   const before: CommitBefore = {
     org: orgId,
@@ -155,7 +191,7 @@ function check({ db }: TxCtx, { commit, opened }: Change): Promise<CheckedCommit
     content,
     item: async (itemId) => {
       const stored = around.details[itemId]
-      if (!stored) return undefined
+      if (!stored) return items.get(itemId)
       const { payload, hash } = peekDocument(itemDetail, stored)
       return { detail: payload, hash }
     },
@@ -168,34 +204,80 @@ function check({ db }: TxCtx, { commit, opened }: Change): Promise<CheckedCommit
   return refusing(() => checkCommit(before, commit))
 }
 
-const decide = (ctx: TxCtx, { plain, opened }: Change, { acts }: CheckedCommit, at: number): Promise<Transition> =>
-  refusing(() => {
-    const { log, vault, around } = opened
-    const moment = { orgId: vault.orgId, lastAt: log.lastAt }
-    const before = logStateOf(ctx.db, moment, plain.mentions, { ...around, grants: [] })
-    return decideAct(before, log.size, { docs: acts, at, allowed: ['vault.commit'] })
-  })
+export interface Decided {
+  readonly checked: CheckedCommit
+  readonly applied: Transition
+  readonly at: number
+}
 
-async function write(
+/** Refuses what breaks a rule; undefined for a commit that changes more than its vault. Nothing has changed yet. */
+export async function decide(
   ctx: TxCtx,
   change: Change,
-  checked: CheckedCommit,
-  logged: Logged,
+  log: LockedLog,
+  rule: CommitRule,
+): Promise<Decided | undefined> {
+  const { plain, opened } = change
+  const { vault, around } = opened
+  const checked = await check(ctx, change)
+  rule(checked, peekDocument(vaultHead, documentIn(around, vault.headHash).envelope).payload)
+  ensureStorable(checked.acts)
+  const at = leafTime(ctx, log)
+  const applied = await refusing(() => {
+    const moment = { orgId: vault.orgId, lastAt: log.lastAt }
+    const before = logStateOf(ctx.db, moment, plain.mentions, { ...around, grants: [] })
+    return decideAct(before, log.size, { docs: checked.acts, at, allowed: ['vault.commit'] })
+  })
+  return applied.updates.length === 1 ? { checked, applied, at } : undefined
+}
+
+export interface Appended extends Logged {
+  /** The log before this leaf. */
+  readonly log: LockedLog
+  readonly signed: VaultAnswer
+}
+
+/** The leaf with its checkpoint and the answer about it. Changes the map; nothing of it leaves the process before all is stored. */
+export async function appendDecided(
+  ctx: TxCtx,
+  change: Change,
+  { applied, at }: Decided,
+  { log, map, ways, unstored }: Growing,
+): Promise<Appended> {
+  const grown = growLog(log, applied, [ways.pathTo(vaultName(change.opened.vault.vaultId))], at, map)
+  const note = await signCheckpoint(ctx, log, grown.grown.root)
+  const logged = { applied, grown, note, at }
+  const signed = await signedAfter(ctx, { ...change.opened, log }, headOf(change), logged, unstored)
+  return { ...logged, log, signed }
+}
+
+/** What of the state map an answer about the vault proves. */
+export const namesIn = ({ opened: { vault, around } }: Change): string[] => [
+  POLICY_NAME,
+  vaultName(vault.vaultId),
+  ...around.signers,
+]
+
+export function rowsOf(
+  ctx: TxCtx,
+  { opened, plain, commit }: Change,
+  { checked }: Decided,
+  logged: Appended,
   action: string,
-): Promise<Omit<store.VaultRow, 'role'>> {
-  const { opened, plain, commit } = change
-  const { vaultId, orgId } = opened.vault
+) {
+  const { vaultId } = opened.vault
   const { payload, hash } = plain.head
   const [only, ...others] = checked.items
   const subject = only && others.length === 0 ? only.detail.itemId : vaultId
   const item = subject === vaultId ? [] : [{ type: 'item', id: subject }]
-  const event = { action, targets: [{ type: 'vault', id: vaultId }, ...item], metadata: { index: opened.log.size } }
-  const rows = {
-    ...leafRows(opened.log, logged),
+  const event = { action, targets: [{ type: 'vault', id: vaultId }, ...item], metadata: { index: logged.log.size } }
+  const state = stateAfter(logged, vaultId)
+  return {
+    ...leafRows(logged.log, logged),
     ...itemRows(checked, commit),
     vaultId,
-    state: stateAfter(logged, vaultId),
-    rotationDue: dueAt(stateAfter(logged, vaultId)),
+    state,
+    rotationDue: dueAt(state),
     head: commit.head,
     headHash: hash,
     headVersion: payload.headVersion,
@@ -206,9 +288,6 @@ async function write(
     activity: activityRow(ctx, { vaultId, action, subject }),
     feedLock: FEED_LOCK,
   }
-  const { vault, fields } = await refusingIds(() => auditing(ctx, () => writeCommit(ctx.db, orgId, rows)))
-  if (fields !== rows.fields.length) throw new ApiError('id_conflict')
-  return vault
 }
 
 function stateAfter({ applied }: Logged, vaultId: string): VaultState {

@@ -1,13 +1,12 @@
-import { type Envelope, type JsonObject, POLICY_NAME, vaultName } from '@strongroom/protocol'
+import type { Envelope, JsonObject } from '@strongroom/protocol'
 import { sql } from 'kysely'
 import type { OpenedVaultRow } from '../../access/vaults.ts'
 import type { Db } from '../../db/database.ts'
 import type { LockedLog } from '../../log/log-store.ts'
 import type { MapNode } from '../../log/map-nodes.ts'
-import { type MapPath, pathAmong } from '../../log/map-store.ts'
 import type { Lists, VaultRow } from './store.ts'
 
-// The two statements of a plain commit (migration 0028).
+// The two statements of plain commits (migrations 0028 and 0050).
 
 export interface CommitAsk {
   readonly principal: string
@@ -17,6 +16,8 @@ export interface CommitAsk {
   readonly names: readonly string[]
   readonly principals: readonly string[]
   readonly items: readonly string[]
+  /** Documents that need not be given again. */
+  readonly known: readonly string[]
   readonly withContent: boolean
   readonly logKey: string
 }
@@ -35,7 +36,8 @@ export interface CommitSurroundings {
   readonly states: readonly { readonly name: string; readonly state: JsonObject; readonly principal: string | null }[]
   readonly documents: readonly LoggedDocument[]
   readonly details: Readonly<Record<string, Envelope>>
-  readonly paths: readonly MapPath[]
+  /** Of the state map, what stands on and beside the ways of the vault and of the signers. */
+  readonly nodes: readonly MapNode[]
   readonly content: Lists | undefined
 }
 
@@ -48,7 +50,7 @@ export interface CommitView {
 }
 
 type NodeTexts = readonly [path: string, hash: string, key: string | null, value: string | null]
-interface ViewJson extends Omit<CommitSurroundings, 'paths'> {
+interface ViewJson extends Omit<CommitSurroundings, 'nodes'> {
   readonly log: (Omit<LockedLog, 'sealedKey' | 'restoredAt'> & { sealedKey: string; restoredAt: string | null }) | null
   readonly vault?: OpenedVaultRow
   readonly nodes?: readonly NodeTexts[]
@@ -59,18 +61,34 @@ export async function openCommit(db: Db, orgId: string, ask: CommitAsk): Promise
   const { rows } = await sql<{ view: ViewJson }>`select open_commit(${orgId}, ${JSON.stringify(ask)}) as view`.execute(
     db,
   )
-  const { log, vault, nodes, ...around } = onlyOf(rows).view
-  return {
-    log: log
-      ? { ...log, sealedKey: Buffer.from(log.sealedKey, 'base64'), restoredAt: dateOf(log.restoredAt) }
-      : undefined,
-    vault,
-    around: nodes && {
-      ...around,
-      paths: pathsOf([POLICY_NAME, vaultName(ask.vaultId), ...around.signers], nodes, around.states),
-    },
-  }
+  return viewOf(onlyOf(rows).view)
 }
+
+/** An idempotency key, to be claimed with the commit. */
+export interface Claim {
+  readonly keyHash: string
+  readonly requestHash: string
+  readonly at: Date
+}
+
+/** The same for several commits at once, in a transaction that has named no organisation yet. Undefined where a key was used before. */
+export async function openCommits(
+  db: Db,
+  orgId: string,
+  asks: readonly (CommitAsk & { readonly claim: Claim | null })[],
+): Promise<(CommitView | undefined)[]> {
+  const { rows } = await sql<{ views: (ViewJson | null)[] }>`
+    select open_commits(${orgId}, ${JSON.stringify(asks)}) as views`.execute(db)
+  return onlyOf(rows).views.map((view) => (view ? viewOf(view) : undefined))
+}
+
+const viewOf = ({ log, vault, nodes, ...around }: ViewJson): CommitView => ({
+  log: log
+    ? { ...log, sealedKey: Buffer.from(log.sealedKey, 'base64'), restoredAt: dateOf(log.restoredAt) }
+    : undefined,
+  vault,
+  around: nodes && { ...around, nodes: nodes.map(nodeOf) },
+})
 
 function onlyOf<T>(rows: readonly T[]): T {
   const [only] = rows
@@ -81,20 +99,11 @@ function onlyOf<T>(rows: readonly T[]): T {
 const dateOf = (text: string | null): Date | null => (text === null ? null : new Date(text))
 const bytesOf = (hex: string): Buffer => Buffer.from(hex, 'hex')
 
-function pathsOf(
-  names: readonly string[],
-  rows: readonly NodeTexts[],
-  states: CommitSurroundings['states'],
-): MapPath[] {
-  const nodes = new Map(
-    rows.map(([path, hash, key, value]): [string, MapNode] => {
-      const leaf = key && value ? { key: bytesOf(key), value: bytesOf(value) } : null
-      return [path, { path, hash: bytesOf(hash), leaf }]
-    }),
-  )
-  const stateOf = new Map(states.map(({ name, state }) => [name, state]))
-  return names.map((name) => pathAmong(name, stateOf.get(name) ?? null, nodes))
-}
+const nodeOf = ([path, hash, key, value]: NodeTexts): MapNode => ({
+  path,
+  hash: bytesOf(hash),
+  leaf: key && value ? { key: bytesOf(key), value: bytesOf(value) } : null,
+})
 
 export interface CommitWritten {
   readonly vault: Omit<VaultRow, 'role'>
@@ -113,7 +122,32 @@ type WrittenJson = Omit<CommitWritten, 'vault'> & {
 export async function writeCommit(db: Db, orgId: string, commit: object): Promise<CommitWritten> {
   const { rows } = await sql<{ written: WrittenJson }>`
     select write_commit(${orgId}, ${JSON.stringify(commit)}) as written`.execute(db)
-  const { vault, fields } = onlyOf(rows).written
+  return writtenOf(onlyOf(rows).written)
+}
+
+/** What is kept of an answer for its idempotency key. */
+export interface KeptAnswer {
+  readonly principal: string
+  readonly keyHash: string
+  readonly status: number
+  readonly body: unknown
+}
+
+export interface CommitsWrite {
+  /** In the order of their leaves. */
+  readonly commits: readonly object[]
+  readonly answers: readonly KeptAnswer[]
+  /** Keys of those that were opened and are not written now. */
+  readonly unclaimed: readonly { readonly principal: string; readonly keyHash: string }[]
+}
+
+export async function writeCommits(db: Db, orgId: string, write: CommitsWrite): Promise<CommitWritten[]> {
+  const { rows } = await sql<{ written: WrittenJson[] }>`
+    select write_commits(${orgId}, ${JSON.stringify(write)}) as written`.execute(db)
+  return onlyOf(rows).written.map(writtenOf)
+}
+
+function writtenOf({ vault, fields }: WrittenJson): CommitWritten {
   const { createdAt, updatedAt, rotationDue, ...row } = vault
   return {
     vault: { ...row, createdAt: new Date(createdAt), updatedAt: new Date(updatedAt), rotationDue: dateOf(rotationDue) },

@@ -6,8 +6,9 @@ import type { Handler } from '../../http/mount.ts'
 import { readyJson } from '../../http/one-trip.ts'
 import { readVault, signedVault, signedWithKeys, vaultAnswer } from './answer.ts'
 import { type CommitRule, commitNewVault, commitVault, refuseUnless, replayReceipt } from './commit.ts'
+import { commitTogether } from './commit-together.ts'
 import * as store from './store.ts'
-import { transactInTurn } from './turns.ts'
+import { inTurn, transactInTurn } from './turns.ts'
 
 const atOneMoment = { atOneMoment: true } as const
 const replay = { replay: replayReceipt } as const
@@ -63,13 +64,15 @@ export const archive: Handler<typeof vaults.archive> = (ctx, { params, body }) =
 /** A vault is archived by its own route, so that nobody does it in passing. */
 const staysActive: CommitRule = ({ head }) => refuseUnless(head.meta.status === 'active', 'another_status')
 
-export const commit: Handler<typeof vaults.commit> = (ctx, { params, body }) =>
-  transactInTurn(
+export const commit: Handler<typeof vaults.commit> = (ctx, { params, body }) => {
+  const options = { rule: staysActive, action: 'vault.commit' }
+  const alone = () => transact(ctx, (ctx) => commitVault(ctx, params.vaultId, body.commit, options), replay)
+  return inTurn(
     ctx,
     [params.vaultId],
-    (ctx) => commitVault(ctx, params.vaultId, body.commit, { rule: staysActive, action: 'vault.commit' }),
-    replay,
+    async () => (await commitTogether(ctx, params.vaultId, body.commit, options)) ?? alone(),
   ).then(readyJson)
+}
 
 export const wrappedKey: Handler<typeof vaults.wrappedKey> = (ctx, { params }) =>
   transact(
