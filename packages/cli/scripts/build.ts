@@ -47,6 +47,9 @@ const OUTPUT: OutputOptions = {
   comments: false,
 }
 
+/** Builtins of which most starts call nothing; `constants` is no function. */
+const LATE: ReadonlySet<string> = new Set(['node:fs/promises', 'node:os'])
+
 const BUILTIN_IMPORT = /^import (?:\* as ([\w$]+)|([\w$]+)|\{([^}]*)\}|([\w$]+), ?\{([^}]*)\}) from "(node:[\w/]+)";$/gm
 
 /** To import a builtin is to load everything it has, at a third of what Node needs to start; to ask for it is not. */
@@ -54,7 +57,7 @@ const askingForBuiltins = (code: string): string =>
   code.replace(BUILTIN_IMPORT, (_, all, whole, some, first, more, name) => {
     const builtin = `process.getBuiltinModule("${name}")`
     const members = (some ?? more)?.replaceAll(' as ', ': ')
-    if (name === 'node:fs/promises') return asked(members ?? '', builtin)
+    if (LATE.has(name) && members && !members.includes('constants')) return asked(members, builtin)
     const bound = [all ?? whole ?? first, members === undefined ? undefined : `{${members}}`].filter(Boolean)
     return bound.map((target) => `const ${target} = ${builtin};`).join(' ')
   })
@@ -93,7 +96,12 @@ const open = (): Promise<RolldownBuild> =>
   })
 
 /** Where `strongroom run` goes through after the entry: what these bring along is loaded at every start of a process. */
-const HOT = ['src/commands/run.ts', 'src/run/run-child.ts', 'src/place/client.ts'].map((path) => join(own, path))
+const HOT = ['src/commands/run.ts', 'src/run/run-child.ts', 'src/place/client.ts', 'src/place/become.ts'].map((path) =>
+  join(own, path),
+)
+
+/** What a command needs that cannot do without us while it runs. */
+const CHILD = ['src/run/supervise.ts', 'src/run/ending.ts'].map((path) => join(own, path))
 
 /** Signing in takes half of all code, and is for people. */
 const ONLY_PEOPLE = /@serenity-kit|\/sdk\/src\/(?:people|passphrase|index|strongroom\/index-)/
@@ -114,11 +122,13 @@ async function writeModules(dir: string): Promise<void> {
   const { output } = await bundle.generate(OUTPUT)
   const chunks = output.flatMap((part) => (part.type === 'chunk' ? [part] : []))
   const [first, hot] = [modulesFrom(chunks, [MAIN]), modulesFrom(chunks, HOT)]
+  const child = modulesFrom(chunks, CHILD)
   const groups = [
     { name: 'people', test: (id: string) => ONLY_PEOPLE.test(id) },
     // The entry waits for what it starts, so nothing it starts may need the entry's own file.
     { name: 'start', test: (id: string) => (first.has(id) && id !== MAIN) || id.includes('rolldown/runtime') },
     { name: 'run', test: (id: string) => hot.has(id) && !first.has(id) && !ONLY_PEOPLE.test(id) },
+    { name: 'child', test: (id: string) => child.has(id) && !hot.has(id) && !first.has(id) },
   ]
   await bundle.write({ ...OUTPUT, dir, codeSplitting: { groups, includeDependenciesRecursively: false } })
   await bundle.close()

@@ -17,8 +17,32 @@ export function slimContract(): string {
   const codes = Object.fromEntries(
     Object.entries(ERRORS).map(([code, { status, message, hint }]) => [code, { status, message, hint }]),
   )
-  const members = { API_PREFIX, MAX_PARTS, PART_BYTES, ERRORS: codes, api: routes }
-  return Object.entries(members)
-    .map(([name, value]) => `export const ${name} = JSON.parse(${JSON.stringify(JSON.stringify(value))})`)
-    .join('\n')
+  const small = Object.entries({ API_PREFIX, MAX_PARTS, PART_BYTES })
+  const large = Object.entries({ ERRORS: codes, api: routes })
+  return [
+    ...small.map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}`),
+    LATE,
+    ...large.map(([name, value]) => `export const ${name} = late(${JSON.stringify(textsOf(value))})`),
+  ].join('\n')
 }
+
+const textsOf = (value: Readonly<Record<string, unknown>>): string =>
+  JSON.stringify(Object.fromEntries(Object.entries(value).map(([name, member]) => [name, JSON.stringify(member)])))
+
+/** A table whose members are parsed when they are first looked at; to list them or to ask for one that is not there parses none. */
+const LATE = `const late = (text) => {
+  let texts
+  const all = () => (texts ??= JSON.parse(text))
+  const parsed = new Map()
+  const member = (name) => {
+    if (!parsed.has(name) && Object.hasOwn(all(), name)) parsed.set(name, JSON.parse(all()[name]))
+    return parsed.get(name)
+  }
+  return new Proxy({}, {
+    get: (_, name) => member(name),
+    has: (_, name) => Object.hasOwn(all(), name),
+    ownKeys: () => Object.keys(all()),
+    getOwnPropertyDescriptor: (_, name) =>
+      Object.hasOwn(all(), name) ? { get: () => member(name), enumerable: true, configurable: true } : undefined,
+  })
+}`

@@ -109,6 +109,18 @@ it('refuses what makes no sense, says why it is not paid, and that the time is o
   expect(ended.error()).toMatchObject({ code: 'funding_cancelled', exitCode: 8 })
 })
 
+it('stops waiting when asked twice, and credits what comes all the same', async () => {
+  const { intentId, address } = await ask('5')
+  await refused(['cancel', intentId], 'confirmation_required', 2)
+  expect(await jsonOf<Intent>(machine, ['billing', 'cancel', intentId, '--yes'])).toMatchObject({ status: 'cancelled' })
+  await refused(['cancel', 'fin_nowhere', '--yes'], 'funding_intent_not_found', 5)
+  await pay(address, 5_000_000n)
+  await look()
+  await settle()
+  await refused(['cancel', intentId, '--yes'], 'funding_intent_not_cancellable', 6)
+  expect(await jsonOf(machine, ['billing', 'intent', intentId])).toMatchObject({ credited: { amount: '5000000' } })
+})
+
 const SCALE = 4
 const MARGIN = 4
 

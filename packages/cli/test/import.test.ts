@@ -1,13 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { strToU8, zipSync } from 'fflate'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a dry run that writes, a second run that doubles items, a value in what is printed, an archive that opens with another
-// passphrase or can be read, a value in git history that is not found, a found value that is shown.
+// passphrase or can be read, a value in git history that is not found, a found value that is shown, a path that
+// is taken from where this process runs.
 
 const CANARY = 'canary-9f31b7c2d4'
 
@@ -35,7 +36,8 @@ const labelsOf = async (ref: string): Promise<string> => {
 
 it('imports dotenv into a vault, shows first what it would do, and brings nothing twice', async () => {
   const file = machine.file('.env', `STRIPE_KEY=${CANARY}\nEMPTY=\nURL="https://x.test/a b"\n`)
-  const dry = await jsonOf<Imported>(machine, ['import', 'dotenv', file, '--vault', 'prod', '--dry-run'])
+  // From where it is called, not from where this process runs.
+  const dry = await jsonOf<Imported>(machine, ['import', 'dotenv', basename(file), '--vault', 'prod', '--dry-run'])
   expect(dry).toMatchObject({ imported: 0, plan: [{ vault: 'prod', items: ['env'] }], leftOut: [{ name: 'EMPTY' }] })
   expect(await jsonOf<unknown[]>(machine, ['vault', 'list'])).toEqual([])
   const refused = await machine.call(['import', 'dotenv', file, '--vault', 'prod', '--json'])

@@ -76,6 +76,17 @@ it('calls any route and every page of a list, and refuses what is no JSON', asyn
     'usage',
   )
   expect((await machine.call(['api', 'GET', '/nowhere', '--json'])).code).toBe(5)
+  // From where it is called, not from where this process runs.
+  machine.file('body.json', '{"query":"stripe"}')
+  const found = ['api', 'POST', '/search', '--input', 'body.json', '--json']
+  expect((await machine.call(found)).stdout).toContain('stripe')
+  for (const [input, code] of [
+    ['none.json', 'file_unreadable'],
+    ['broken.json', 'usage'],
+  ] as const) {
+    machine.file('broken.json', 'nope')
+    expect((await machine.call(['api', 'POST', '/search', '--input', input, '--json'])).error().code).toBe(code)
+  }
 })
 
 it('sends feedback of an agent without a credential in it', async () => {

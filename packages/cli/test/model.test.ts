@@ -1,3 +1,4 @@
+import { PassThrough } from 'node:stream'
 import { expect, it } from 'vitest'
 import { type Command, isGroup } from '../src/model/command.ts'
 import { complete } from '../src/model/complete.ts'
@@ -15,9 +16,10 @@ import { safeText } from '../src/output/safe-text.ts'
 import { PLAIN } from '../src/output/style.ts'
 import { table } from '../src/output/table.ts'
 import type { Io } from '../src/place/io.ts'
+import { runCli } from '../src/run-cli.ts'
 
 // Catches: a command without an example or with one that names another command, help that does not fit a screen, a flag that
-// shadows a global one, a flag that takes a secret on the command line, a name that moves the cursor.
+// shadows a global one, a flag that takes a secret on the command line, a name that moves the cursor, a schema that cannot be asked for.
 
 const everyCommand = async () => (await walk()).map(({ path, command }) => [path, command] as const)
 
@@ -117,4 +119,19 @@ it('shows names of others without letting them move the cursor, and lines up wid
     { title: 'X', of: () => 'x' },
   ]
   expect(table(rows, columns, PLAIN)).toBe('N     X\n日本  x\nab    x')
+})
+
+it('prints the schema of every command that has one, as a JSON Schema that says what an answer is', async () => {
+  const wrong: string[] = []
+  for (const [path, { output }] of await everyCommand()) {
+    if (!output) continue
+    const stdout = new PassThrough()
+    const stderr = new PassThrough()
+    const io = { argv: [...path.split(' '), '--schema'], env: {}, cwd: '/', stdin: new PassThrough(), stdout, stderr }
+    const code = await runCli(io as unknown as Io)
+    const text = String(stdout.read() ?? '')
+    if (code !== 0 || JSON.stringify(JSON.parse(text)) !== JSON.stringify(await output()))
+      wrong.push(`${path}: ${code}`)
+  }
+  expect(wrong).toEqual([])
 })

@@ -98,5 +98,15 @@ export function createClient(options: ClientOptions): Client {
         (input?: AnyInput, callOptions?: CallOptions) => call(options, route, input, callOptions),
       ]),
     )
-  return Object.fromEntries(Object.entries(api).map(([name, routes]) => [name, group(routes)])) as unknown as Client
+  // Most clients call routes of one or two groups, so a group is made when it is first asked for.
+  const client = {}
+  for (const name of Object.keys(api) as (keyof typeof api)[]) {
+    let made: ReturnType<typeof group> | undefined
+    const get = (): ReturnType<typeof group> => {
+      made ??= group(api[name])
+      return made
+    }
+    Object.defineProperty(client, name, { enumerable: true, get })
+  }
+  return client as Client
 }

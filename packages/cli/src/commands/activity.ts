@@ -1,37 +1,11 @@
-import type { ActivityEvent, VaultEvent } from '@strongroom/sdk'
+import { commerceRows, KINDS, type Namer, type Row, rowOf, vaultNamer } from '../activity/rows.ts'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import { arg, command, flag } from '../model/command.ts'
+import { arg, command, flag, type Result } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
 import { table } from '../output/table.ts'
 import { shortTime } from '../output/time.ts'
 import { namesOf } from '../place/principals.ts'
-
-interface Row {
-  readonly at: string
-  readonly who: string
-  readonly what: string
-  readonly vault: string
-  readonly requestId: string
-}
-
-type Namer = (id: string) => string
-
-async function vaultNamer(cli: Cli): Promise<Namer> {
-  const strongroom = await cli.strongroom()
-  const names = new Map(
-    (await strongroom.vaults.list({ signal: cli.signal })).map(({ vaultId, name }) => [vaultId, name]),
-  )
-  return (id) => names.get(id) ?? id
-}
-
-const rowOf = (event: ActivityEvent | VaultEvent, who: Namer, vault: Namer): Row => ({
-  at: event.occurredAt,
-  who: who(event.actor),
-  what: event.action,
-  vault: vault(event.vaultId),
-  requestId: event.requestId,
-})
 
 async function follow(cli: Cli, who: Namer, vault: Namer, isWanted: (row: Row) => boolean): Promise<void> {
   const strongroom = await cli.strongroom()
@@ -43,59 +17,78 @@ async function follow(cli: Cli, who: Namer, vault: Namer, isWanted: (row: Row) =
   }
 }
 
+interface Wanted {
+  readonly vault: string | undefined
+  readonly kind: Row['kind'] | undefined
+  readonly who: string | undefined
+  readonly from: number
+}
+
+const isWanted = (row: Row, { vault, kind, who, from }: Wanted): boolean =>
+  Date.parse(row.at) >= from &&
+  (kind === undefined || row.kind === kind) &&
+  (who === undefined || row.who === who) &&
+  (vault === undefined || row.vault === vault)
+
+async function rowsOf(cli: Cli, wanted: Wanted, who: Namer, vault: Namer): Promise<readonly Row[]> {
+  const { monitoring } = await cli.strongroom()
+  const isOnlyVaults = wanted.vault !== undefined || wanted.kind === 'vault'
+  const [events, others] = await Promise.all([
+    monitoring.activity({}, { signal: cli.signal }).all(),
+    isOnlyVaults ? [] : commerceRows(cli, who, wanted.from),
+  ])
+  if (wanted.vault !== undefined && !events.some(({ vaultId }) => vault(vaultId) === wanted.vault))
+    throw new CliError('vault_not_found', `there is no vault ${wanted.vault} you can see`, {
+      fix: 'strongroom vault list',
+    })
+  const changes = events.map((event) => rowOf(event, who, vault)).reverse()
+  const rows = [...changes, ...others].filter((row) => isWanted(row, wanted))
+  return others.length === 0 ? rows : rows.sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
+}
+
+function shown(cli: Cli, rows: readonly Row[]): Result {
+  if (rows.length === 0) cli.say('nothing happened')
+  const text = table(
+    rows,
+    [
+      { title: 'TIME', of: ({ at }) => shortTime(at) },
+      { title: 'WHO', of: (row) => row.who },
+      { title: 'WHAT', of: ({ what, errorCode }) => (errorCode === undefined ? what : `${what}: ${errorCode}`) },
+      { title: 'WHERE', of: (row) => row.vault || row.subject },
+      { title: 'REQUEST', of: ({ requestId }) => requestId },
+    ],
+    cli.style,
+  )
+  return { data: rows, meta: { total: rows.length }, ...(rows.length > 0 && { text }) }
+}
+
 export const activity = command({
-  summary: 'what happened in your vaults: who changed what, where',
+  summary: 'what happened: changes of vaults, licences and money, newest first',
+  about:
+    'What concerns licences, budgets and credit is shown to those who may see it; with --follow, changes of vaults are printed.',
   args: { vault: arg.maybe('only this vault', { completes: 'vault' }) },
   flags: {
-    follow: flag.on('go on and print what happens'),
+    follow: flag.on('go on and print what happens in vaults'),
     since: flag.duration('of this time', '5m'),
+    kind: flag.choice('only of this kind', KINDS),
     who: flag.text('only of this person or agent', 'WHO', { completes: 'agent' }),
   },
   examples: [
     { run: 'strongroom activity --since 1h', does: 'the last hour' },
+    { run: 'strongroom activity --kind money', does: 'budgets, payments, and how the credit moved' },
     { run: 'strongroom activity prod --follow --json', does: 'a line of JSON for each change, as it happens' },
   ],
   output: async () => (await import('../schemas/monitoring.ts')).activityShape,
   run: async (cli, { args, flags }) => {
-    const strongroom = await cli.strongroom()
     const [who, vault] = [await namesOf(cli), await vaultNamer(cli)]
-    const since = flags.since === undefined ? 0 : Date.now() - flags.since
-    const isWanted = (row: Row): boolean =>
-      Date.parse(row.at) >= since &&
-      (flags.who === undefined || row.who === flags.who) &&
-      (args.vault === undefined || row.vault === args.vault)
-    if (flags.follow) {
-      await follow(cli, who, vault, isWanted).catch((error: unknown) => {
-        if (!cli.signal.aborted) throw error
-      })
-      return undefined
-    }
-    const events = await strongroom.monitoring.activity({}, { signal: cli.signal }).all()
-    const rows = events
-      .map((event) => rowOf(event, who, vault))
-      .filter(isWanted)
-      .reverse()
-    if (args.vault !== undefined && rows.length === 0 && !events.some((event) => vault(event.vaultId) === args.vault))
-      throw new CliError('vault_not_found', `there is no vault ${args.vault} you can see`, {
-        fix: 'strongroom vault list',
-      })
-    if (rows.length === 0) cli.say('nothing happened')
-    return {
-      data: rows,
-      meta: { total: rows.length },
-      ...(rows.length > 0 && {
-        text: table(
-          rows,
-          [
-            { title: 'TIME', of: ({ at }) => shortTime(at) },
-            { title: 'WHO', of: (row) => row.who },
-            { title: 'WHAT', of: ({ what }) => what },
-            { title: 'WHERE', of: (row) => row.vault },
-            { title: 'REQUEST', of: ({ requestId }) => requestId },
-          ],
-          cli.style,
-        ),
-      }),
-    }
+    const from = flags.since === undefined ? 0 : Date.now() - flags.since
+    const wanted = { vault: args.vault, kind: flags.kind, who: flags.who, from }
+    if (!flags.follow) return shown(cli, await rowsOf(cli, wanted, who, vault))
+    if (flags.kind !== undefined && flags.kind !== 'vault')
+      throw new CliError('usage', '--follow prints changes of vaults', { fix: 'leave --follow or --kind out' })
+    await follow(cli, who, vault, (row) => isWanted(row, wanted)).catch((error: unknown) => {
+      if (!cli.signal.aborted) throw error
+    })
+    return undefined
   },
 })

@@ -1,5 +1,6 @@
 import type { Group } from '../model/command.ts'
 import { backup, restore } from './admin/archive.ts'
+import { catalogue } from './admin/catalogue.ts'
 import { globalAdminKey, orgs } from './admin/keys.ts'
 import { licenseReview, rotateIssuerKey } from './admin/licenses.ts'
 import { setupToken } from './admin/setup-token.ts'
@@ -17,5 +18,6 @@ export const admin: Group = {
     'license-review': licenseReview,
     'rotate-issuer-key': rotateIssuerKey,
     orgs,
+    catalogue,
   },
 }

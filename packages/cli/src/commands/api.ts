@@ -1,4 +1,6 @@
 import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag } from '../model/command.ts'
 import { readAll } from '../place/standard-input.ts'
@@ -16,6 +18,20 @@ function memberOf(text: string): readonly [string, unknown] {
     return [name, JSON.parse(value)]
   } catch {
     throw new CliError('usage', `--field ${name}:= is not JSON`)
+  }
+}
+
+async function bodyFrom({ io }: Cli, path: string): Promise<unknown> {
+  const bytes =
+    path === '-'
+      ? await readAll(io.stdin, MAX_BODY)
+      : await readFile(resolve(io.cwd, path)).catch((cause: unknown) => {
+          throw new CliError('file_unreadable', `${path} cannot be read`, { cause })
+        })
+  try {
+    return JSON.parse(bytes.toString()) as unknown
+  } catch {
+    throw new CliError('usage', `${path === '-' ? 'standard input' : path} is not JSON`)
   }
 }
 
@@ -38,10 +54,8 @@ export const api = command({
   run: async (cli, { args, flags }) => {
     const method = METHODS.find((known) => known === args.method.toUpperCase())
     if (!method) throw new CliError('usage', `${args.method} is no method`, { fix: `use one of ${METHODS.join(', ')}` })
-    const text =
-      flags.input === '-' ? await readAll(cli.io.stdin, MAX_BODY) : flags.input && (await readFile(flags.input))
-    const members = Object.fromEntries(flags.field.map(memberOf))
-    const body = text ? (JSON.parse(text.toString()) as unknown) : flags.field.length > 0 ? members : undefined
+    const members = flags.field.length > 0 ? Object.fromEntries(flags.field.map(memberOf)) : undefined
+    const body = flags.input === undefined ? members : await bodyFrom(cli, flags.input)
     const query = Object.fromEntries(flags.query.map(memberOf)) as Record<string, string>
     const strongroom = await cli.strongroom()
     const ask = (more: Record<string, string> = {}) =>

@@ -2,7 +2,7 @@ import { command, type Group } from '../model/command.ts'
 import { shownMoney } from '../output/money.ts'
 import { facts, table } from '../output/table.ts'
 import { charges } from './billing/charges.ts'
-import { fund, intent, intents } from './billing/fund.ts'
+import { cancel, fund, intent, intents } from './billing/fund.ts'
 
 const shapes = () => import('../schemas/money.ts')
 
@@ -70,5 +70,5 @@ const readiness = command({
 
 export const billing: Group = {
   summary: 'prepaid credit of the organisation',
-  verbs: { balance, transactions, charges, readiness, fund, intent, intents },
+  verbs: { balance, transactions, charges, readiness, fund, intent, intents, cancel },
 }

@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { basename, resolve } from 'node:path'
 import type { Cli } from '../cli.ts'
 import { confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
@@ -20,7 +20,7 @@ async function bytesOf(path: string): Promise<Buffer> {
 }
 
 async function readSource(cli: Cli, source: string, path: string): Promise<Found> {
-  const bytes = await bytesOf(path)
+  const bytes = await bytesOf(resolve(cli.io.cwd, path))
   if (source === 'archive') {
     const { openArchive } = await import('../archive/sealed-archive.ts')
     const { itemsOfArchive } = await import('../archive/content.ts')

@@ -69,6 +69,10 @@ export const CLI_CODES = {
   },
   field_not_found: { exitCode: EXIT.notFound, about: 'The item has no field of this name.' },
   vault_not_found: { exitCode: EXIT.notFound, about: 'There is no vault of this name that you can see.' },
+  record_not_found: {
+    exitCode: EXIT.notFound,
+    about: 'The domain has no such record. `strongroom domain records` shows them.',
+  },
   key_not_found: { exitCode: EXIT.notFound, about: 'There is no such key, or none that counts.' },
   fingerprint_required: {
     exitCode: EXIT.usage,

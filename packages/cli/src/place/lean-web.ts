@@ -1,3 +1,4 @@
+import { randomFillSync, randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 
 // `fetch` for a process that asks one question and is gone. Node's own takes as long to load as Node itself takes to start, and twice
@@ -112,6 +113,12 @@ function leanFetch(input: string | URL | Request, init: RequestInit = {}): Promi
 /** From here on this process has no other web than this one. */
 export function useLeanWeb(): typeof fetch {
   // Assigned and not defined: to look at what is there is to load it.
-  Object.assign(globalThis, { Headers: LeanHeaders, Response: LeanResponse })
+  Object.assign(globalThis, {
+    Headers: LeanHeaders,
+    Response: LeanResponse,
+    performance: { now: () => process.uptime() * 1000 },
+  })
+  const value = { randomUUID, getRandomValues: randomFillSync }
+  Object.defineProperty(globalThis, 'crypto', { value, configurable: true, enumerable: true, writable: true })
   return leanFetch as typeof fetch
 }

@@ -32,16 +32,15 @@ const ended = (): CliError => new CliError('cancelled', 'nothing was changed')
 export function makeAsk({ isInteractive }: Speaker): Ask {
   const prompts = async (question: string, flag: string) => {
     if (!isInteractive) throw nobody(question, flag)
-    return import('@clack/prompts')
+    return { ...(await import('@clack/prompts')), output: process.stderr }
   }
   const check =
     (rule: ((text: string) => string | undefined) | undefined) =>
     (text: string | undefined): string | undefined =>
       text === undefined || text === '' ? 'this cannot be empty' : rule?.(text)
-  const output = process.stderr
   return {
     text: async (message, flag, { initial, check: rule } = {}) => {
-      const { text, isCancel } = await prompts(message, flag)
+      const { text, isCancel, output } = await prompts(message, flag)
       const answer = await text({
         message,
         output,
@@ -52,19 +51,19 @@ export function makeAsk({ isInteractive }: Speaker): Ask {
       return answer.trim()
     },
     secret: async (message, flag, { check: rule } = {}) => {
-      const { password, isCancel } = await prompts(message, flag)
+      const { password, isCancel, output } = await prompts(message, flag)
       const answer = await password({ message, output, validate: check(rule), mask: '•' })
       if (isCancel(answer)) throw ended()
       return answer
     },
     one: async (message, flag, choices) => {
-      const { select, isCancel } = await prompts(message, flag)
+      const { select, isCancel, output } = await prompts(message, flag)
       const answer = await select<string>({ message, output, options: choices.map((choice) => ({ ...choice })) })
       if (isCancel(answer)) throw ended()
       return answer as (typeof choices)[number]['value']
     },
     many: async (message, flag, choices) => {
-      const { multiselect, isCancel } = await prompts(message, flag)
+      const { multiselect, isCancel, output } = await prompts(message, flag)
       const answer = await multiselect<string>({
         message,
         output,
@@ -75,7 +74,7 @@ export function makeAsk({ isInteractive }: Speaker): Ask {
       return answer as (typeof choices)[number]['value'][]
     },
     yes: async (message, initial = true) => {
-      const { confirm, isCancel } = await prompts(message, '--yes')
+      const { confirm, isCancel, output } = await prompts(message, '--yes')
       const answer = await confirm({ message, output, initialValue: initial })
       if (isCancel(answer)) throw ended()
       return answer

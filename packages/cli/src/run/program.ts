@@ -26,14 +26,18 @@ export const notExecutable = (command: string): CliError =>
     fix: `chmod +x ${command}, if it is a program`,
   })
 
-/** Refuses what cannot be started. Windows finds programs in other ways, and is left to it. */
-export function ensureProgram(command: string, path: string | undefined, cwd: string): void {
-  if (process.platform === 'win32') return
+/** Where the program is; refuses what cannot be started. Windows finds programs in other ways, and is left to it. */
+export function findProgram(command: string, path: string | undefined, cwd: string): string {
+  if (process.platform === 'win32') return command
   if (command === '') throw notFound("''")
-  const places = command.includes('/') ? [resolve(cwd, command)] : (path ?? '/usr/bin:/bin').split(delimiter)
-  const found = places.map((folder) => look(command.includes('/') ? folder : resolve(cwd, folder || '.', command)))
-  if (found.includes('program')) return
-  // A folder of the same name on the PATH is passed over by shells, too.
-  if (found.includes('other') && command.includes('/')) throw notExecutable(command)
-  throw found.includes('other') ? notExecutable(command) : notFound(command)
+  const folders = command.includes('/') ? [cwd] : (path ?? '/usr/bin:/bin').split(delimiter)
+  const places = folders.map((folder) => resolve(cwd, folder || '.', command))
+  let isOther = false
+  for (const place of places) {
+    const found = look(place)
+    if (found === 'program') return place
+    // A folder of the same name on the PATH is passed over by shells, too.
+    isOther ||= found === 'other'
+  }
+  throw isOther ? notExecutable(command) : notFound(command)
 }

@@ -9,13 +9,13 @@ import { type Part, partsOf, type Read } from '../project/read-sources.ts'
 import { type SourceFlags, sourcesFor } from '../project/sources.ts'
 import type { Ending, Order } from './child.ts'
 import { maskedValues, ownEnvironment, revealed } from './child-env.ts'
-import { endLike } from './ending.ts'
 import { type Loaded, loadedFrom } from './loaded.ts'
 import { maskersOf } from './mask.ts'
 import type { Mount, MountOrder } from './mount.ts'
-import { ensureProgram } from './program.ts'
+import type { OnChange } from './on-change.ts'
+import { findProgram } from './program.ts'
 import { type Conflict, forProcess, type ShapeFlags, shaped, unified } from './shape.ts'
-import { type OnChange, onChangeOf, type Supervised, supervise } from './supervise.ts'
+import type { Supervised } from './supervise.ts'
 import { isUnread } from './unread.ts'
 import type { PartRead, Watching } from './watching.ts'
 
@@ -32,7 +32,7 @@ export interface RunFlags extends SourceFlags, ShapeFlags, FreshnessFlags {
   readonly grace: number | undefined
 }
 
-function ensureSensible({ io, isAgent, globals }: Cli, flags: RunFlags): OnChange | undefined {
+async function ensureSensible({ io, isAgent, globals }: Cli, flags: RunFlags): Promise<OnChange | undefined> {
   if (flags.mask === 'never' && (isAgent || !io.stdout.isTTY))
     throw new CliError('mask_refused', 'unmasked output is for a person at a terminal', { fix: 'leave --mask out' })
   if (flags['on-change'] !== undefined && !flags.watch)
@@ -41,7 +41,7 @@ function ensureSensible({ io, isAgent, globals }: Cli, flags: RunFlags): OnChang
     throw new CliError('usage', '--watch asks the server, so it does not go with --offline or --fresh')
   if (flags['mount-reads'] !== undefined && flags.mount.length === 0)
     throw new CliError('usage', '--mount-reads belongs to --mount')
-  return flags.watch ? onChangeOf(flags['on-change']) : undefined
+  return flags.watch ? (await import('./on-change.ts')).onChangeOf(flags['on-change']) : undefined
 }
 
 const isSourceGiven = (flags: RunFlags): boolean =>
@@ -175,12 +175,18 @@ async function startWith(cli: Cli, flags: RunFlags, sources: Sources, start: Sta
         (error: unknown) => cli.error(shownError(error)),
       )
     })
-  ensureProgram(program, outfit.env.PATH, cli.io.cwd)
+  const path = findProgram(program, outfit.env.PATH, cli.io.cwd)
   const mounts = await openMounts(cli, flags, () => outfit)
   try {
     await announce(cli, flags, outfit, program)
     const order = orderOf(outfit)
+    const isOnlyStarted = !masker && !input && !watching && mounts.length === 0 && flags.grace === undefined
+    if (isOnlyStarted && cli.io.become) {
+      await sources.cache.flush()
+      await cli.io.become(path, [program, ...args], order.env)
+    }
     const onStarted = (): Promise<void> => sources.cache.flush()
+    const { supervise } = await import('./supervise.ts')
     return await supervise(cli, { order, onStarted, graceMs: flags.grace, ...(onChange && { onChange, follow }) })
   } finally {
     await Promise.all(mounts.map((one) => one.close()))
@@ -189,14 +195,15 @@ async function startWith(cli: Cli, flags: RunFlags, sources: Sources, start: Sta
 
 /** Starts the command and gives the exit code it ended with; dies of a signal the command died of. */
 export async function runChild(cli: Cli, flags: RunFlags, program: string, args: readonly string[]): Promise<number> {
-  const onChange = ensureSensible(cli, flags)
+  const onChange = await ensureSensible(cli, flags)
+  if (process.pid === 1 || process.ppid === 1) await (await import('./first-process.ts')).standBehindReaper(cli.io)
   let watching: Watching | undefined
   try {
     const sources = await readSources(cli, flags)
     watching = sources.watching
     const ending = await startWith(cli, flags, sources, { program, args, onChange })
     watching?.stop()
-    return await endLike(ending)
+    return await (await import('./ending.ts')).endLike(ending)
   } catch (error) {
     return refused(cli, error)
   } finally {

@@ -1,25 +1,12 @@
-import { constants } from 'node:os'
 import { join } from 'node:path'
 import type { Cli } from '../cli.ts'
-import { CliError } from '../errors/cli-error.ts'
 import { type Ending, type Order, type Running, startChild } from './child.ts'
+import type { OnChange } from './on-change.ts'
 import { takePipes } from './pipes.ts'
 import { loadPtys, type Ptys } from './pty.ts'
 import { passSignals } from './signals.ts'
 
 // Starts the child in the way that fits our own streams, passes signals on, and starts it anew where a change asks for that.
-
-export type OnChange =
-  | { readonly kind: 'restart' }
-  | { readonly kind: 'signal'; readonly signal: NodeJS.Signals }
-  | { readonly kind: 'exec'; readonly command: string }
-
-export function onChangeOf(given: string | undefined): OnChange {
-  if (given === undefined || given === 'restart') return { kind: 'restart' }
-  if (given.startsWith('exec:') && given.length > 'exec:'.length) return { kind: 'exec', command: given.slice(5) }
-  if (Object.hasOwn(constants.signals, given)) return { kind: 'signal', signal: given as NodeJS.Signals }
-  throw new CliError('usage', '--on-change is not understood', { fix: 'write restart, SIGHUP or exec:COMMAND' })
-}
 
 const isAllTerminal = ({ stdin, stdout, stderr }: Cli['io']): boolean =>
   Boolean(stdin.isTTY) && Boolean(stdout.isTTY) && Boolean(stderr.isTTY)

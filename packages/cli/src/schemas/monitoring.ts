@@ -46,11 +46,14 @@ export const logEntriesShape = Type.Array(
 
 export const activityShape = Type.Array(
   Type.Object({
+    kind: Type.String(),
     at: Type.String(),
     who: Type.String(),
     what: Type.String(),
     vault: Type.String(),
+    subject: Type.String(),
     requestId: Type.String(),
+    errorCode: Type.Optional(Type.String()),
   }),
 )
 

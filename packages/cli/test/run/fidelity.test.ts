@@ -4,7 +4,8 @@ import { type Exit, inParallel, runProcess, type Scene, SECRETS, startProcess, s
 
 // `strongroom run -- X` beside X itself. Catches: an exit code that is changed, a signal that becomes an exit code, a signal that is
 // not passed on or comes twice, output that is cut off or altered, an input that does not arrive, a reader that went away and is
-// written to, a failure of our own that looks like one of the child's.
+// written to, a failure of our own that looks like one of the child's; a first process that leaves the dead of others lying about, or
+// changes the environment by the way it avoids that.
 
 let scene: Scene
 const OFFLINE = ['run', '--vault', 'prod', '--offline', '--']
@@ -85,24 +86,24 @@ async function standsBy(pid: number): Promise<void> {
   }
 }
 
-it('is a first process that ends: with the code of the command, and with 128 + n where the command was killed', async () => {
-  const probe = spawnSync('unshare', ['--pid', '--fork', 'true'])
-  if (probe.status !== 0) {
-    console.log('skipped: this machine does not let us make a process namespace (unshare --pid)')
-    return
-  }
-  const first = (script: string): Promise<Exit> =>
-    runProcess(
-      'unshare',
-      ['--pid', '--fork', '--kill-child', process.execPath, scene.program, ...OFFLINE, ...shell(script)],
-      {
-        env: scene.machine.env,
-        cwd: scene.machine.home,
-        input: '',
-      },
-    )
-  expect(await first('echo $PPID; exit 42')).toMatchObject({ code: 42, stdout: Buffer.from('1\n') })
-  expect((await first('kill -TERM $$')).code).toBe(143)
+/** As the first process of a namespace of its own, as in a container. */
+const first = (command: readonly string[], input = '', env: Readonly<Record<string, string>> = {}): Promise<Exit> =>
+  runProcess(
+    'unshare',
+    ['--pid', '--fork', '--mount-proc', '--kill-child', process.execPath, scene.program, ...OFFLINE, ...command],
+    { env: { ...scene.machine.env, ...env }, cwd: scene.machine.home, input },
+  )
+const hasNamespaces = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0
+const NO_NAMESPACES = 'this machine does not let us make a process namespace (unshare --pid)'
+
+it('is a first process that ends: with the code of the command, and with 128 + n where the command was killed', async (t) => {
+  if (!hasNamespaces) return t.skip(NO_NAMESPACES)
+  expect(await first(shell('read line; echo $line; exit 42'), 'its input\n')).toMatchObject({
+    code: 42,
+    stdout: Buffer.from('its input\n'),
+  })
+  expect((await first(shell('kill -TERM $$'))).code).toBe(143)
+  expect((await first(['no-such-command'])).code).toBe(127)
   const started = startProcess(
     'unshare',
     ['--pid', '--fork', process.execPath, scene.program, ...OFFLINE, process.execPath, '-e', LISTENER],
@@ -112,6 +113,25 @@ it('is a first process that ends: with the code of the command, and with 128 + n
   const { stdout } = spawnSync('ps', ['-o', 'pid=', '--ppid', String(started.pid)], { encoding: 'utf8' })
   process.kill(Number(stdout.trim()), 'SIGTERM')
   expect(await started.ended).toMatchObject({ code: 7, stdout: Buffer.from('ready\nSIGTERM\n') })
+})
+
+/** Leaves two processes behind that end, and looks until nobody waits to be buried; gives up after some seconds. */
+const ORPHANS = `(sh -c 'sleep 0.1 & sleep 0.1 &'); sleep 0.3
+for i in 1 2 3 4 5 6 7 8 9; do left=$(ps -eo stat= | grep -c Z); [ $left = 0 ] && break; sleep 0.3; done; echo $left`
+
+it('takes note, as the first process, of the ends of processes that others left behind', async (t) => {
+  if (!hasNamespaces) return t.skip(NO_NAMESPACES)
+  expect(await first(shell(ORPHANS))).toMatchObject({ code: 0, stdout: Buffer.from('0\n') })
+})
+
+it('gives the command the same environment as a first process and as any other', async (t) => {
+  if (!hasNamespaces) return t.skip(NO_NAMESPACES)
+  const look = [process.execPath, '-p', 'JSON.stringify(Object.entries(process.env).sort())']
+  for (const more of [{ SHLVL: '7', _: 'x', OLDPWD: '/' }, { 'a.name-no-shell-has': '1' }]) {
+    const [one, other] = [await first(look, '', more), await scene.strongroom([...OFFLINE, ...look], { env: more })]
+    expect(String(one.stdout)).toBe(String(other.stdout))
+    expect(String(one.stdout)).toContain(Object.keys(more)[0])
+  }
 })
 
 it('gives the command its input, and keeps its two outputs apart', async () => {

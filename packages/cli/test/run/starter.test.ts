@@ -1,10 +1,12 @@
-import { globSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Exit, runProcess, type Scene, SECRETS, startScene } from './scene.ts'
+import { type Exit, runProcess, type Scene, SECRETS, startProcess, startScene } from './scene.ts'
 
 // How the built program starts, and what goes past it. Seen red: nothing kept, altered code taken because nobody looked at it (the
-// process dies of it), a kept file that is not replaced, output that nobody reads taken through us, and a reader taken for nobody.
+// process dies of it), a kept file that is not replaced, output that nobody reads taken through us, and a reader taken for nobody; a
+// command that is a child although nothing of ours is needed, one that goes on ignoring SIGPIPE because Node did, a file the system
+// refuses that makes Node abort, and what was read not being kept because we were gone before.
 
 let scene: Scene
 const OFFLINE = ['run', '--vault', 'prod', '--offline', '--']
@@ -19,6 +21,16 @@ const kept = (): string => {
   const [file = ''] = globSync(join(scene.machine.home, '.cache/strongroom/compiled/*/run-*.cjs'))
   return file
 }
+/** The program with its streams as a shell redirects them; the shell becomes it. */
+const redirected = (args: readonly string[], redirection: string): Promise<Exit> =>
+  runProcess('sh', shellLine([process.execPath, scene.program, ...args], redirection), place())
+const shellLine = (command: readonly string[], redirection: string): readonly string[] => [
+  '-c',
+  `exec ${command.map((word) => `'${word}'`).join(' ')} ${redirection}`,
+]
+const place = () => ({ env: scene.machine.env, cwd: scene.machine.home, input: '' })
+const UNREAD = '>/dev/null 2>&1'
+
 const answer = () => scene.strongroom([...OFFLINE, 'sh', '-c', 'echo $STRIPE_SECRET_KEY; exit 7'])
 
 it('keeps what it compiled, for nobody else to write, and says nothing of what it was given', async () => {
@@ -43,13 +55,56 @@ it('does not run code that was altered where it is kept, and compiles it anew', 
 
 it('lets a command write past it where nobody reads, and masks what one of two readers sees', async () => {
   const told = join(scene.machine.home, 'told')
-  const writing = (redirection: string): Promise<Exit> => {
-    const look = `readlink /proc/$$/fd/1 /proc/$$/fd/2 | cat > ${told}; echo $STRIPE_SECRET_KEY >&2; exit 5`
-    const command = [process.execPath, scene.program, ...OFFLINE, 'sh', '-c', look].map((word) => `'${word}'`).join(' ')
-    const { env, home: cwd } = scene.machine
-    return runProcess('sh', ['-c', `exec ${command} ${redirection}`], { env, cwd, input: '' })
-  }
+  const look = `readlink /proc/$$/fd/1 /proc/$$/fd/2 | cat > ${told}; echo $STRIPE_SECRET_KEY >&2; exit 5`
+  const writing = (redirection: string): Promise<Exit> => redirected([...OFFLINE, 'sh', '-c', look], redirection)
   expect((await writing('>/dev/null 2>&1')).code).toBe(5)
   expect(readFileSync(told, 'utf8')).toBe('/dev/null\n/dev/null\n')
   expect(await writing('>/dev/null')).toMatchObject({ code: 5, stderr: Buffer.from('‹STRIPE_SECRET_KEY›\n') })
+})
+
+/** What a process is to the system, apart from its number: the signals it ignores, blocks and catches, and what it has open. */
+const LOOK = 'grep -E "^Sig(Ign|Blk|Cgt)" /proc/self/status; ls /proc/self/fd'
+
+it('becomes a command that needs nothing of us, and leaves no trace of having been there', async () => {
+  const told = join(scene.machine.home, 'told')
+  const script = `echo $$ > ${told}; (${LOOK}) >> ${told}; echo $STRIPE_SECRET_KEY >> ${told}`
+  const line = shellLine([process.execPath, scene.program, ...OFFLINE, 'sh', '-c', script], UNREAD)
+  const { pid, ended } = startProcess('sh', line, place())
+  expect((await ended).code).toBe(0)
+  const [ours, ...seen] = readFileSync(told, 'utf8').split('\n')
+  expect(Number(ours)).toBe(pid)
+  expect((await runProcess('sh', shellLine(['sh', '-c', script], UNREAD), place())).code).toBe(0)
+  const [, ...bare] = readFileSync(told, 'utf8').split('\n')
+  expect(seen).toEqual(bare.map((one, i) => (i === bare.length - 2 ? SECRETS.STRIPE_SECRET_KEY : one)))
+})
+
+it('ends as a command that it became, and keeps for later what it has read', async () => {
+  rmSync(join(scene.machine.home, '.cache/strongroom'), { recursive: true })
+  const online = ['run', '--vault', 'prod', '--', 'sh', '-c', 'exit 9']
+  expect(await redirected(online, UNREAD)).toMatchObject({ code: 9, signal: null })
+  expect(globSync(join(scene.machine.home, '.cache/strongroom/compiled/*/starts'))).toHaveLength(1)
+  const killed = await redirected([...OFFLINE, 'sh', '-c', 'kill -TERM $$'], UNREAD)
+  expect(killed).toMatchObject({ code: null, signal: 'SIGTERM' })
+})
+
+it('starts what it cannot become, and refuses as always what the system does not take', async () => {
+  const { home } = scene.machine
+  const file = (name: string, content: string): string => {
+    writeFileSync(join(home, name), content)
+    chmodSync(join(home, name), 0o755)
+    return join(home, name)
+  }
+  const told = join(home, 'told')
+  const ended = async (...command: readonly string[]) => (await redirected([...OFFLINE, ...command], UNREAD)).code
+  expect(await ended(file('script', `#!/bin/sh\necho $1 > ${told}; exit 3\n`), 'one')).toBe(3)
+  expect(readFileSync(told, 'utf8')).toBe('one\n')
+  expect(await ended('sh', '-c', 'exit 4', 'x'.repeat(100_000))).toBe(4)
+  expect(await ended(file('no-interpreter', `#!${home}/none\n`))).toBe(127)
+  expect(await ended(file('no-first-line', 'exit 6\n'))).toBe(6)
+  const half = file('half', '\x7fELF\x02\x01\x01')
+  expect(await ended(half)).toBe((await scene.strongroom([...OFFLINE, half])).code)
+  const long = ['run', '--offline', '--env-file', file('long.env', `LONG=${'x'.repeat(140_000)}`), '--', 'true']
+  expect((await redirected(long, UNREAD)).code).toBe(125)
+  expect(await ended(home)).toBe(126)
+  expect(await ended(join(home, 'nowhere'))).toBe(127)
 })

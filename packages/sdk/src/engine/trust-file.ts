@@ -1,6 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { readFileSync } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import {
+  closeSync,
+  fsync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import { EMPTY_TRUST_STORE, parseTrustStore, serialiseTrustStore, type TrustStore } from '@strongroom/protocol'
@@ -9,13 +19,14 @@ import { type InTurn, makeQueue, pause } from './queue.ts'
 import type { TrustKeeper } from './trust.ts'
 
 // Files of a Node client: the trust store, shared by every process of a user, and the cache. The only file here that needs Node.
+//
+// They are small and few, so they are read and written at once: handing each step to a thread takes many times as long as the step.
+// Only what waits for the disk is waited for elsewhere.
 
 const isCode = (error: unknown, code: string): boolean => (error as { code?: string }).code === code
 
-/** Undefined where the file is not there. At once: for a small file, a thread that reads costs more than the reading. */
-async function readIfThere(path: string): Promise<string | undefined> {
-  return bytesIfThere(path)?.toString('utf8')
-}
+/** Undefined where the file is not there. */
+const readIfThere = (path: string): string | undefined => bytesIfThere(path)?.toString('utf8')
 
 function bytesIfThere(path: string): Buffer | undefined {
   try {
@@ -26,20 +37,25 @@ function bytesIfThere(path: string): Buffer | undefined {
   }
 }
 
+const kept = (fd: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    fsync(fd, (error) => (error ? reject(error) : resolve()))
+  })
+
 /** Whole or not at all, also when the machine stops in the middle: a reader sees the old file or the new one. */
 async function writeWhole(path: string, content: string | Uint8Array): Promise<void> {
   const draft = `${path}.${process.pid}.${randomUUID()}.tmp`
   try {
-    const file = await open(draft, 'wx', 0o600)
+    const fd = openSync(draft, 'wx', 0o600)
     try {
-      await file.writeFile(content)
-      await file.sync()
+      writeFileSync(fd, content)
+      await kept(fd)
     } finally {
-      await file.close()
+      closeSync(fd)
     }
-    await rename(draft, path)
+    renameSync(draft, path)
   } catch (error) {
-    await rm(draft, { force: true })
+    rmSync(draft, { force: true })
     throw error
   }
   await syncDirectory(dirname(path))
@@ -47,9 +63,14 @@ async function writeWhole(path: string, content: string | Uint8Array): Promise<v
 
 /** The new name is kept when its directory is; some systems cannot open one, and keep it by themselves. */
 async function syncDirectory(path: string): Promise<void> {
-  const directory: FileHandle | undefined = await open(path, 'r').catch(() => undefined)
-  await directory?.sync().catch(() => undefined)
-  await directory?.close()
+  let fd: number
+  try {
+    fd = openSync(path, 'r')
+  } catch {
+    return
+  }
+  await kept(fd).catch(() => undefined)
+  closeSync(fd)
 }
 
 // The lock. A process holds it while a file `<store>.lock.<n>` with the highest n names it. Whoever wants it and finds the holder
@@ -71,8 +92,13 @@ interface Holder {
   readonly began: string
 }
 
-async function beganOf(pid: number): Promise<string> {
-  const line = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '')
+function beganOf(pid: number): string {
+  let line = ''
+  try {
+    line = readFileSync(`/proc/${pid}/stat`, 'utf8')
+  } catch {
+    // This system does not say, or nobody of that number is there.
+  }
   // The name in parentheses may hold spaces.
   return line.slice(line.lastIndexOf(')') + 2).split(' ')[19] ?? ''
 }
@@ -86,10 +112,10 @@ function isRunning(pid: number): boolean {
   }
 }
 
-async function isHeld(path: string): Promise<boolean> {
-  const text = await readIfThere(path)
+function isHeld(path: string): boolean {
+  const text = readIfThere(path)
   if (text === undefined) return false
-  const ageMs = Date.now() - (await stat(path).catch(() => ({ mtimeMs: 0 }))).mtimeMs
+  const ageMs = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0)
   let holder: Holder
   try {
     holder = JSON.parse(text) as Holder
@@ -97,7 +123,7 @@ async function isHeld(path: string): Promise<boolean> {
     return ageMs < UNNAMED_MS
   }
   if (holder.host !== hostname()) return ageMs < ELSEWHERE_MS
-  return isRunning(holder.pid) && (await beganOf(holder.pid)) === holder.began
+  return isRunning(holder.pid) && beganOf(holder.pid) === holder.began
 }
 
 interface Generation {
@@ -106,8 +132,8 @@ interface Generation {
   readonly isFree: boolean
 }
 
-async function generationsOf(directory: string, prefix: string): Promise<readonly Generation[]> {
-  return (await readdir(directory))
+function generationsOf(directory: string, prefix: string): readonly Generation[] {
+  return readdirSync(directory)
     .filter((name) => name.startsWith(prefix))
     .map((name) => ({ name, parts: name.slice(prefix.length).split('.') }))
     .filter(({ parts }) => /^[1-9][0-9]{0,15}$/.test(parts[0] ?? '') && (parts.length === 1 || parts[1] === FREE))
@@ -115,36 +141,53 @@ async function generationsOf(directory: string, prefix: string): Promise<readonl
     .sort((a, b) => a.n - b.n || Number(a.isFree) - Number(b.isFree))
 }
 
-/** Gives a function that says whether the lock is still held and one that lets it go, or undefined if it is somebody else's. */
-async function tryLock(path: string): Promise<{ isMine(): Promise<boolean>; release(): Promise<void> } | undefined> {
-  const directory = dirname(path)
-  const prefix = `${basename(path)}.lock.`
-  const before = await generationsOf(directory, prefix)
-  const newest = before.at(-1)
-  if (newest && !newest.isFree && (await isHeld(join(directory, newest.name)))) return undefined
-  const n = (newest?.n ?? 0) + 1
-  const own = join(directory, `${prefix}${n}`)
-  const file = await open(own, 'wx', 0o600).catch((error: unknown) => {
-    if (isCode(error, 'EEXIST')) return undefined
-    throw error
-  })
-  if (!file) return undefined
-  const holder: Holder = { pid: process.pid, host: hostname(), began: await beganOf(process.pid) }
-  await file.writeFile(JSON.stringify(holder))
-  await file.close()
-  const isMine = async (): Promise<boolean> => (await generationsOf(directory, prefix)).at(-1)?.name === basename(own)
-  if (!(await isMine())) {
-    await rm(own, { force: true })
-    return undefined
-  }
-  for (const old of before) await rm(join(directory, old.name), { force: true })
-  return { isMine, release: () => rename(own, `${own}.${FREE}`).catch(() => undefined) }
+interface Lock {
+  isMine(): boolean
+  release(): void
 }
 
-async function withLock<T>(path: string, work: (isMine: () => Promise<boolean>) => Promise<T>): Promise<T> {
+/** Makes the file and names us in it; false if somebody else has made it. */
+function madeFirst(path: string): boolean {
+  const holder: Holder = { pid: process.pid, host: hostname(), began: beganOf(process.pid) }
+  try {
+    writeFileSync(path, JSON.stringify(holder), { flag: 'wx', mode: 0o600 })
+    return true
+  } catch (error) {
+    if (isCode(error, 'EEXIST')) return false
+    throw error
+  }
+}
+
+/** Undefined if it is somebody else's. */
+function tryLock(path: string): Lock | undefined {
+  const directory = dirname(path)
+  const prefix = `${basename(path)}.lock.`
+  const before = generationsOf(directory, prefix)
+  const newest = before.at(-1)
+  if (newest && !newest.isFree && isHeld(join(directory, newest.name))) return undefined
+  const own = join(directory, `${prefix}${(newest?.n ?? 0) + 1}`)
+  if (!madeFirst(own)) return undefined
+  const isMine = (): boolean => generationsOf(directory, prefix).at(-1)?.name === basename(own)
+  if (!isMine()) {
+    rmSync(own, { force: true })
+    return undefined
+  }
+  for (const old of before) rmSync(join(directory, old.name), { force: true })
+  return { isMine, release: () => letGo(own) }
+}
+
+function letGo(own: string): void {
+  try {
+    renameSync(own, `${own}.${FREE}`)
+  } catch {
+    // Somebody has taken it over.
+  }
+}
+
+async function withLock<T>(path: string, work: (isMine: () => boolean) => Promise<T>): Promise<T> {
   const until = Date.now() + WAIT_MS
   for (;;) {
-    const lock = await tryLock(path)
+    const lock = tryLock(path)
     if (lock) return work(lock.isMine).finally(lock.release)
     if (Date.now() > until) throw new Error(`the trust store ${path} is locked by another process`)
     await pause(POLL_MS + Math.random() * POLL_MS)
@@ -152,12 +195,12 @@ async function withLock<T>(path: string, work: (isMine: () => Promise<boolean>) 
 }
 
 /** Drafts of processes that were killed while writing. */
-async function removeDrafts(path: string): Promise<void> {
+function removeDrafts(path: string): void {
   const prefix = `${basename(path)}.`
-  for (const name of await readdir(dirname(path))) {
+  for (const name of readdirSync(dirname(path))) {
     const [, pid] = /\.([0-9]+)\.[0-9a-f-]{36}\.tmp$/.exec(name) ?? []
     if (pid === undefined || !name.startsWith(prefix) || isRunning(Number(pid))) continue
-    await rm(join(dirname(path), name), { force: true })
+    rmSync(join(dirname(path), name), { force: true })
   }
 }
 
@@ -171,20 +214,20 @@ export function fileTrust(path: string): TrustKeeper {
   queues.set(place, inTurn)
   let last: { text: string; store: TrustStore } | undefined
   const read = async (): Promise<TrustStore> => {
-    const text = await readIfThere(place)
+    const text = readIfThere(place)
     if (text === undefined) return EMPTY_TRUST_STORE
     if (last?.text !== text) last = { text, store: parseTrustStore(text) }
     return last.store
   }
   const change = async (
     next: (store: TrustStore) => TrustStore | Promise<TrustStore>,
-    isMine: () => Promise<boolean>,
+    isMine: () => boolean,
   ): Promise<TrustStore> => {
     const before = await read()
     const after = await next(before)
     if (after === before) return before
-    if (!(await isMine())) throw new Error(`the lock of the trust store ${place} was lost`)
-    await removeDrafts(place)
+    if (!isMine()) throw new Error(`the lock of the trust store ${place} was lost`)
+    removeDrafts(place)
     await writeWhole(place, serialiseTrustStore(after))
     return after
   }
@@ -192,7 +235,7 @@ export function fileTrust(path: string): TrustKeeper {
     read,
     update: (next) =>
       inTurn(async () => {
-        await mkdir(dirname(place), { recursive: true, mode: 0o700 })
+        mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
         return withLock(place, (isMine) => change(next, isMine))
       }),
   }
@@ -207,9 +250,9 @@ export function fileCache(directory: string): CacheStore {
       return bytes && new Uint8Array(bytes)
     },
     set: async (key, bytes) => {
-      await mkdir(directory, { recursive: true, mode: 0o700 })
+      mkdirSync(directory, { recursive: true, mode: 0o700 })
       await writeWhole(fileOf(key), bytes)
     },
-    delete: (key) => rm(fileOf(key), { force: true }),
+    delete: async (key) => rmSync(fileOf(key), { force: true }),
   }
 }

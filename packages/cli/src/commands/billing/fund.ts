@@ -1,5 +1,5 @@
 import type { FundingIntent } from '@strongroom/sdk'
-import type { Cli } from '../../cli.ts'
+import { type Cli, confirm } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { arg, command, flag, type Result } from '../../model/command.ts'
 import { readMoney, shownMoney } from '../../output/money.ts'
@@ -172,5 +172,21 @@ export const intents = command({
     )
     const next = rows.length > 0 ? 'strongroom billing intent INTENT' : 'strongroom billing fund 25'
     return { data: rows.map(plain), meta: { total: rows.length }, ...(rows.length > 0 && { text }), next }
+  },
+})
+
+export const cancel = command({
+  summary: 'stop waiting for a payment that has not come',
+  about: 'Should it come all the same, it is credited. What was paid in part stays credited.',
+  args: { intent: INTENT },
+  flags: {},
+  examples: [{ run: 'strongroom billing cancel INTENT --yes', does: 'asks nothing' }],
+  next: 'strongroom billing intents',
+  output: async () => (await shapes()).intentShape,
+  run: async (cli, { args }) => {
+    await confirm(cli, `Stop waiting for the payment of ${args.intent}?`)
+    const cancelled = await (await cli.strongroom()).billing.cancelIntent(args.intent, { signal: cli.signal })
+    const text = `${cli.style.good('✓')} ${cancelled.intentId} is cancelled; a payment that comes all the same is credited`
+    return { data: plain(cancelled), text, next: 'strongroom billing intents' }
   },
 })
