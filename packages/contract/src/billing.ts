@@ -124,5 +124,6 @@ export const billing = {
       licenses: Type.Array(LicenseCharges),
       meta: Type.Optional(Meta),
     }),
+    errors: ['invalid_month'],
   },
 } as const satisfies Routes

@@ -35,6 +35,7 @@ export const COMMERCE_ERRORS = {
     'A window of the budget does not make sense.',
     'Details name the window and what is wrong with it.',
   ),
+  invalid_month: entry(422, 'There are no charges of that month yet.', 'Ask for this month or an earlier one.'),
   // Licences.
   license_not_found: entry(
     404,

@@ -2,12 +2,12 @@ import type pg from 'pg'
 import { attach } from '../test/attach.ts'
 import { giveCredit, type LicenseOrg, makeBuyer, makeLicenseOrg } from '../test/provider/license-buyer.ts'
 
-// Organisations that buy: one with buyers whose keys are in its log, and two whose ledgers are empty and long.
+// Organisations that buy, with buyers whose keys are in their logs, and others whose ledgers are empty and long.
 
 export interface CommerceWorld {
   readonly orgId: string
-  /** Of those who buy. */
-  readonly buyerKeys: readonly string[]
+  /** Of those who buy, by organisation. */
+  readonly buyerKeys: readonly (readonly string[])[]
   readonly admin: pg.Client
   readonly deps: Awaited<ReturnType<typeof attach>>['h']['deps']
   /** Of an agent in an organisation with so many transfers. */
@@ -53,14 +53,23 @@ const keysOf = async (h: Awaited<ReturnType<typeof attach>>['h'], org: LicenseOr
   return keys
 }
 
-export async function makeCommerceWorld(url: string, data: string, buyers: number): Promise<CommerceWorld> {
+export async function makeCommerceWorld(
+  url: string,
+  data: string,
+  orgs: number,
+  buyersOfEach: number,
+): Promise<CommerceWorld> {
   const { h, admin } = await attach(url, data)
   await admin.query(NOBODY_GOES_ON)
-  const org = await makeLicenseOrg(h, 'buyers')
-  await giveCredit(h, org.orgId, CREDIT)
+  const made: { readonly orgId: string; readonly keys: readonly string[] }[] = []
+  for (let i = 0; i < orgs; i++) {
+    const org = await makeLicenseOrg(h, `buyers ${i}`)
+    await giveCredit(h, org.orgId, CREDIT)
+    made.push({ orgId: org.orgId, keys: await keysOf(h, org, buyersOfEach) })
+  }
   return {
-    orgId: org.orgId,
-    buyerKeys: await keysOf(h, org, buyers),
+    orgId: made[0]?.orgId ?? '',
+    buyerKeys: made.map(({ keys }) => keys),
     admin,
     deps: h.deps,
     ledgerKey: async (transfers) => {

@@ -46,7 +46,7 @@ export type Transfer =
   | (Named & { readonly phase: 'post'; readonly pendingId: string; readonly amount: bigint })
   | (Named & { readonly phase: 'void'; readonly pendingId: string })
 
-interface Refused {
+export interface LedgerRefusal {
   readonly refused: string
   readonly id: string
   readonly available?: string
@@ -54,8 +54,16 @@ interface Refused {
   readonly shortfall?: string
 }
 
-const jsonOf = (transfer: Transfer): object =>
+/** As `ledger_apply` takes it. */
+export const transferJson = (transfer: Transfer): object =>
   'amount' in transfer ? { ...transfer, amount: transfer.amount.toString() } : transfer
+
+/** Too little credit; anything else that does not fit is a mistake of the caller. */
+export function ledgerRefusal({ refused, id, available, required, shortfall }: LedgerRefusal): Error {
+  return refused === 'insufficient'
+    ? new ApiError('insufficient_credit', { details: { available, required, shortfall } })
+    : new Error(`the ledger refused ${id}: ${refused}`)
+}
 
 /**
  * Applies transfers in one statement, all or none, under the locks of their accounts. Call it last in a transaction: everybody
@@ -67,14 +75,11 @@ export async function applyTransfers(
   transfers: readonly Transfer[],
   at: Date,
 ): Promise<{ readonly applied: number }> {
-  const { rows } = await sql<{ outcome: { readonly applied: number } | Refused }>`
-    select ledger_apply(${orgId}, ${JSON.stringify(transfers.map(jsonOf))}::jsonb, ${at}) as outcome`.execute(db)
+  const { rows } = await sql<{ outcome: { readonly applied: number } | LedgerRefusal }>`
+    select ledger_apply(${orgId}, ${JSON.stringify(transfers.map(transferJson))}::jsonb, ${at}) as outcome`.execute(db)
   const [{ outcome } = { outcome: { applied: 0 } }] = rows
-  if (!('refused' in outcome)) return outcome
-  const { refused, id, available, required, shortfall } = outcome
-  if (refused === 'insufficient')
-    throw new ApiError('insufficient_credit', { details: { available, required, shortfall } })
-  throw new Error(`the ledger refused ${id}: ${refused}`)
+  if ('refused' in outcome) throw ledgerRefusal(outcome)
+  return outcome
 }
 
 export interface Balance {

@@ -172,7 +172,7 @@ export const HTTP_CAPABILITIES: Capabilities = {
   lookupByExternalId: true,
   credentialReplay: 'replay',
   cancel: 'windowed',
-  charges: 'computed',
+  charges: 'pull_daily',
 }
 
 export function httpProvider(deps: HttpProviderDeps, settings: HttpProviderSettings): Seller {

@@ -105,6 +105,31 @@ export type RenewOutcome =
   | Unavailable
   | Unknown
 
+export interface UsageRequest {
+  readonly month: string
+  /** Of the next page; null for the first. */
+  readonly cursor: string | null
+  /** Ours, for this request alone. */
+  readonly key: string
+}
+
+/** What was used on a day, besides what was paid in advance. */
+export interface UsageLine {
+  /** Theirs: listed twice it is one line. */
+  readonly lineId: string
+  /** The organisation, and the order it was used under. */
+  readonly account: string
+  readonly externalId: string
+  readonly date: string
+  readonly quantity: number
+  readonly amount: bigint
+}
+
+export type UsageOutcome =
+  | { readonly kind: 'listed'; readonly lines: readonly UsageLine[]; readonly next: string | null }
+  | Unavailable
+  | Unknown
+
 /** What can be asked of who sells. */
 export interface Seller {
   order(order: LicenseOrder): Promise<OrderOutcome>
@@ -116,6 +141,8 @@ export interface LicenseProvider extends Seller {
   readonly id: string
   /** Another period with the same credential. Absent where what is sold says itself when it ends: that is bought again. */
   renew?(request: RenewRequest): Promise<RenewOutcome>
+  /** Absent where nothing is ever used besides what was bought. */
+  usage?(request: UsageRequest): Promise<UsageOutcome>
   readonly capabilities: Capabilities
 }
 

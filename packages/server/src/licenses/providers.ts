@@ -5,6 +5,7 @@ import { BUILT_IN, type HttpProviderSettings } from './catalogue.ts'
 import type { Answer, Errand } from './errand.ts'
 import { HTTP_CAPABILITIES } from './http-provider.ts'
 import { httpRenewal } from './http-terms.ts'
+import { httpUsage } from './http-usage.ts'
 import { ISSUER_CAPABILITIES } from './issuer.ts'
 import { signingIssuerKey } from './issuer-ring.ts'
 import {
@@ -65,6 +66,7 @@ export function makeProviders(deps: Needs): Providers {
   const shop = ([id, settings]: [string, HttpProviderSettings]): LicenseProvider => ({
     ...remote(deps, id, HTTP_CAPABILITIES, async () => settings),
     renew: httpRenewal({ outbound, now: deps.now }, settings),
+    usage: httpUsage({ outbound, now: deps.now }, settings),
   })
   return registerProviders([issuer, ...[...catalogue.providers].map(shop)])
 }

@@ -1,13 +1,17 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { operatorOf } from '../../test/operator-seed.ts'
 import { buy, statusOf } from '../../test/provider/license-buyer.ts'
+import { withManners } from '../../test/provider/provider-scene.ts'
 import { type Shop, startShop } from '../../test/provider/shop.ts'
 import { inOrg } from '../context.ts'
+import { takeEndingTurn, takeExpiryTurn } from '../modules/licenses/expiry.ts'
 import { MOST_UNKNOWN } from '../modules/licenses/purchase-turn.ts'
+import { takeRenewalTurn } from '../modules/licenses/renewal-turn.ts'
 import { giveUp, listReview, nextIssuerKey } from './licenses.ts'
 
 // What an operator decides about licences. Catches: a purchase of another organisation, one that needs no decision, money that is freed
-// before the provider has cancelled, a decision without a record. Seen red: the state not asked, the record left out.
+// before the provider has cancelled, a decision without a record. Seen red: the state not asked, the record left out, the
+// money of a renewal kept.
 
 let shop: Shop
 beforeAll(async () => {
@@ -43,6 +47,41 @@ it('gives up a purchase that nobody could find out about, and its money is free 
   await shop.goOn(4 * MOST_UNKNOWN)
   expect((await statusOf(buyer, purchaseId)).status).toBe('cancelled')
   expect((await shop.balance()).held).toBe(0n)
+  await shop.booksAreRight()
+})
+
+it('gives up a renewal that nobody could find out about: its money is free, and the licence ends with its period', async () => {
+  const { h, org, buyer } = shop
+  const { orgId } = org
+  const deps = { ...operatorOf(h), now: h.deps.now }
+  const { licenseInstanceId } = await buy(buyer, 'mail-pro')
+  await shop.turns()
+  const licenseOf = async () =>
+    (await buyer.client.licenses.list()).data.find((one) => one.licenseInstanceId === licenseInstanceId)
+  const end = new Date((await licenseOf())?.periodEnd ?? '').getTime()
+  h.advance(end - 12 * 3_600_000 - h.deps.now().getTime())
+  const before = await shop.balance()
+  const wrong = withManners(shop.providers, () => ({
+    renew: async () => ({ kind: 'renewed', amount: 10n ** 12n, periodEnd: null }),
+  }))
+  const works = shop.works(wrong)
+  await takeEndingTurn(works)
+  while (await takeRenewalTurn(works));
+  const [waiting] = await listReview(deps, orgId)
+  expect(waiting).toMatchObject({ provider: 'acme', reason: 'provider_wrong_amount' })
+  expect((await shop.balance()).held - before.held).toBe(BigInt(waiting?.amount ?? 0))
+  const id = waiting?.purchaseId ?? ''
+  await giveUp(deps, orgId, id)
+  await expect(giveUp(deps, orgId, id)).rejects.toMatchObject({ code: 'purchase_not_in_review' })
+  expect(await listReview(deps, orgId)).toEqual([])
+  expect(await auditOf(orgId, 'operator.give-up-renewal')).toMatchObject([
+    { actor_type: 'operator', targets: [{ type: 'license_renewal', id }] },
+  ])
+  expect(await shop.balance()).toEqual(before)
+  expect((await licenseOf())?.status).toBe('active')
+  h.advance(end + 1000 - h.deps.now().getTime())
+  await takeExpiryTurn(works)
+  expect((await licenseOf())?.status).toBe('expired')
   await shop.booksAreRight()
 })
 

@@ -1,6 +1,7 @@
-import { type Deps, inOrg, outsideOrgs } from '../context.ts'
+import { inOrg, outsideOrgs } from '../context.ts'
+import type { Db } from '../db/database.ts'
 import { rotateIssuerKey } from '../licenses/issuer-ring.ts'
-import { giveUpPurchase, type InReview, purchasesInReview } from '../modules/licenses/review.ts'
+import { giveUpPurchase, giveUpRenewal, type InReview, purchasesInReview } from '../modules/licenses/review.ts'
 import { listOrgs, type OperatorDeps, recordOperator } from './operator-deps.ts'
 import { OperatorError } from './operator-error.ts'
 
@@ -9,15 +10,17 @@ import { OperatorError } from './operator-error.ts'
 export const listReview = (deps: OperatorDeps, orgId: string): Promise<readonly InReview[]> =>
   inOrg(deps, orgId, (db) => purchasesInReview(db, orgId))
 
-/** Nothing comes of it: what the provider may have is cancelled when the server works again, and only then is the money free. */
+/**
+ * Nothing comes of it. What the provider may have of a purchase is cancelled when the server works again, and only then is the money free; that
+ * of a renewal is free at once.
+ */
 export async function giveUp(deps: OperatorDeps, orgId: string, purchaseId: string): Promise<void> {
-  const works: { readonly deps: Deps; readonly worker: Deps['database'] } = { deps, worker: deps.database }
-  const isGivenUp = await giveUpPurchase({ ...works, providers: new Map() }, orgId, purchaseId, (db) =>
-    recordOperator(deps, db, orgId, {
-      action: 'operator.give-up-purchase',
-      targets: [{ type: 'license_purchase', id: purchaseId }],
-    }),
-  )
+  const works = { deps, worker: deps.database, providers: new Map() }
+  const recorded = (action: string, type: string) => (db: Db) =>
+    recordOperator(deps, db, orgId, { action, targets: [{ type, id: purchaseId }] })
+  const isGivenUp =
+    (await giveUpPurchase(works, orgId, purchaseId, recorded('operator.give-up-purchase', 'license_purchase'))) ||
+    (await giveUpRenewal(works, orgId, purchaseId, recorded('operator.give-up-renewal', 'license_renewal')))
   if (isGivenUp) return
   throw new OperatorError(
     'purchase_not_in_review',

@@ -5,10 +5,11 @@ import { applyTransfers, ledgerDifferences } from '../../src/ledger/ledger.ts'
 import { insertPeriod } from '../../src/modules/charges/period-store.ts'
 import { insertInstance } from '../../src/modules/licenses/instance-store.ts'
 import { capture, captureId, hold, ownerOf, promise, settlePromise } from '../../src/modules/licenses/money.ts'
-import { insertPurchase, movePurchase, type PurchaseRow } from '../../src/modules/licenses/purchase-store.ts'
+import { movePurchase, type PurchaseRow } from '../../src/modules/licenses/purchase-store.ts'
 import { insertTermination } from '../../src/modules/licenses/termination-store.ts'
 import { newId } from '../../src/start.ts'
 import { identityOf } from '../actors.ts'
+import { insertPurchase } from './insert-purchase.ts'
 import { PRICE, type ReferenceProvider, SECRET, startReferenceProvider } from './reference-provider.ts'
 
 // An organisation with credit, and purchases as the route leaves them; what is done with them is done by other processes.

@@ -44,7 +44,8 @@ export interface LicenseOrg {
 /** The policy names the provisioning key of this server. */
 async function namesProvisioner(h: Harness, { orgId, identity, client }: Writer): Promise<void> {
   const { rows } = await inOrg(h.deps, orgId, (db) =>
-    sql<{ prev: string }>`select state ->> 'policyHash' as prev from map_state where name = 'policy'`.execute(db),
+    sql<{ prev: string }>`
+      select state ->> 'policyHash' as prev from map_state where org_id = ${orgId} and name = 'policy'`.execute(db),
   )
   const { principal } = (await provisioningKey(h.deps)).key
   const policy: Policy = { ...defaultPolicy(1), provisioners: [principal] }

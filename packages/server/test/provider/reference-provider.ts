@@ -32,6 +32,8 @@ export const FAULTS = [
   'cancel_refused',
   /** Gives back more than was paid. */
   'wrong_refund',
+  /** Lists everything twice. */
+  'duplicate_lines',
 ] as const
 export type Fault = (typeof FAULTS)[number]
 
@@ -50,6 +52,15 @@ export interface ProvidedOrder {
   amount: string
 }
 
+/** What was used besides what was bought. */
+export interface ProvidedUsage {
+  readonly lineId: string
+  readonly externalId: string
+  readonly date: string
+  readonly quantity: number
+  readonly amount: string
+}
+
 export interface ReferenceProvider {
   readonly url: string
   readonly orders: ReadonlyMap<string, ProvidedOrder>
@@ -59,6 +70,8 @@ export interface ReferenceProvider {
   misbehave(...faults: readonly Fault[]): void
   /** What was pending is ready. */
   approve(externalId: string): void
+  /** Reports it from now on, in the month that it names or, where it comes late, in another one. */
+  use(usage: ProvidedUsage, month?: string): void
   /** An order of the first sku that it has had for a while. */
   place(externalId: string, account: string): void
   /** Tells the buyer that there is news of an order, whether there is or not; gives the status of the answer. */
@@ -83,6 +96,7 @@ interface World {
   readonly orders: Map<string, ProvidedOrder>
   readonly asked: string[]
   readonly faults: Fault[]
+  readonly usage: { readonly month: string; readonly line: ProvidedUsage }[]
   now(): Date
 }
 
@@ -168,9 +182,27 @@ function renew(world: World, order: ProvidedOrder, key: string, fault: Fault | u
   return { status: 200, body: { status: 'renewed', externalId, ...renewal } }
 }
 
+const LINES_PER_PAGE = 2
+
+/** The usage of a month, page by page. */
+function list(world: World, path: string, fault: Fault | undefined): Said {
+  const asked = new URL(path, 'http://provider').searchParams
+  const from = Number(asked.get('cursor') ?? 0)
+  const all = world.usage.filter(({ month }) => month === asked.get('month'))
+  const shown = all.slice(from, from + LINES_PER_PAGE).map(({ line }) => ({
+    ...line,
+    account: world.orders.get(line.externalId)?.account ?? 'org_unknown',
+    amount: String(BigInt(line.amount) * (fault === 'wrong_amount' ? 2n : 1n)),
+  }))
+  const lines = fault === 'duplicate_lines' ? [...shown, ...shown] : shown
+  const next = from + LINES_PER_PAGE < all.length ? { next: String(from + LINES_PER_PAGE) } : {}
+  return { status: 200, body: { lines, ...next } }
+}
+
 function answer(world: World, { method, path, key }: Request, body: Buffer, fault: Fault | undefined): Said {
   const absent = { status: 404, body: { error: 'not_found' } }
   if (method === 'POST' && path === '/orders') return tell(place(world, JSON.parse(body.toString()), fault))
+  if (method === 'GET' && path.startsWith('/charges?')) return list(world, path, fault)
   const [, id = '', action] = /^\/orders\/([A-Za-z0-9_-]+)(\/cancel|\/renew)?$/.exec(path) ?? []
   const order = world.orders.get(id)
   if (!order) return absent
@@ -212,7 +244,7 @@ async function serve(world: World, request: IncomingMessage, response: ServerRes
 
 export async function startReferenceProvider(options: ReferenceProviderOptions): Promise<ReferenceProvider> {
   const now = (): Date => options.now?.() ?? new Date()
-  const world: World = { options, orders: new Map(), asked: [], faults: [], now }
+  const world: World = { options, orders: new Map(), asked: [], faults: [], usage: [], now }
   const server = createServer((request, response) => {
     serve(world, request, response).catch(() => response.destroy())
   })
@@ -226,6 +258,7 @@ export async function startReferenceProvider(options: ReferenceProviderOptions):
       const order = world.orders.get(externalId)
       if (order) order.status = 'active'
     },
+    use: (line, month = line.date.slice(0, 7)) => world.usage.push({ month, line }),
     place: (externalId, account) => {
       const [sku = ''] = Object.keys(options.prices)
       place(world, { externalId, account, sku, quantity: 1, term: 'month' }, undefined)

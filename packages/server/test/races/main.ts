@@ -2,9 +2,9 @@
 //
 //   npm run test:races [-- --rounds=500 --levels=balance,org,tenant,user,agent --seed=N --mutant]
 //
-// A round is one race at each level; 500 of them take about an hour on two cores. Prints one line of JSON; ends with 1 if one of them
-// sold more or less than ten, if anybody was answered otherwise, at a deadlock, or if the books do not add up. With --mutant the database
-// looks first and changes afterwards, and the races must fail.
+// A round is one race at each level; 500 of them take about an hour on two cores, and two beside other work. Says on standard error how far
+// it is, and prints one line of JSON; ends with 1 if one of them sold more or less than ten, if anybody was answered otherwise, at a deadlock,
+// or if the books do not add up. With --mutant the database looks first and changes afterwards, and the races must fail.
 import { parseArgs } from 'node:util'
 import { makeRandom } from '../crash/random.ts'
 import { harnessOn } from '../harness-on.ts'
@@ -41,8 +41,12 @@ for (let round = 1; round <= rounds; round++) {
     failures.push(`${level}, round ${round}: ${wrong}`)
     process.stderr.write(`${failures.at(-1)}\n`)
   }
-  const seconds = Math.round((Date.now() - startedAt) / 1000)
-  if (round % 10 === 0) process.stderr.write(`round ${round}, ${seconds} s, ${failures.length} failures\n`)
+  const seconds = (Date.now() - startedAt) / 1000
+  const left = Math.ceil(((seconds / round) * (rounds - round)) / 60)
+  if (round % 10 === 0)
+    process.stderr.write(
+      `round ${round} of ${rounds}, ${Math.round(seconds)} s, ${failures.length} failures, about ${left} minutes left\n`,
+    )
 }
 const seconds = (Date.now() - startedAt) / 1000
 const deadlocks = await deadlocksIn(postgres.superuser, String(logins.app.database))

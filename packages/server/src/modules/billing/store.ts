@@ -9,8 +9,6 @@ export interface CreditRow {
   readonly phase: 'single' | 'pending' | 'post' | 'void'
   readonly isDebit: boolean
   readonly amount: string
-  /** Of the hold that ended with this, if one did. */
-  readonly held: string | null
   readonly postedAfter: string
   readonly availableAfter: string
   readonly refType: string
@@ -21,9 +19,6 @@ export interface CreditRow {
 const movements = (db: Db, orgId: string) =>
   db
     .selectFrom('ledger_transfer as t')
-    .leftJoin('ledger_transfer as h', (join) =>
-      join.onRef('h.org_id', '=', 't.org_id').onRef('h.transfer_id', '=', 't.pending_id'),
-    )
     .select([
       't.transfer_id as id',
       't.seq',
@@ -31,7 +26,6 @@ const movements = (db: Db, orgId: string) =>
       sql<CreditRow['phase']>`t.phase`.as('phase'),
       sql<boolean>`t.dr = 'credit'`.as('isDebit'),
       't.amount',
-      'h.amount as held',
       't.posted_after as postedAfter',
       't.available_after as availableAfter',
       't.ref_type as refType',
@@ -45,17 +39,8 @@ const DEFAULT_LIMIT = 25
 
 /** A page is a range of numbers, so that it costs the same however many there are and wherever it lies. One statement: one snapshot. */
 async function creditPage(db: Db, orgId: string, page: number, limit: number): Promise<Listed<CreditRow>> {
-  const inRange = movements(db, orgId)
-    .where(sql<boolean>`t.credit_no > head.total - ${page * limit}`)
-    .where(sql<boolean>`t.credit_no <= head.total - ${(page - 1) * limit}`)
-    // The numbers say so already; without it the planner expects a third of all rows and reads all of them.
-    .orderBy('t.credit_no', 'desc')
-    .limit(limit)
   const { rows } = await sql<{ total: number; id: string | null }>`
-    select head.total, listed.*
-    from (select coalesce(max(credit_no), 0) as total from ledger_transfer where org_id = ${orgId}) as head
-    left join lateral ${inRange} as listed on true
-    order by listed.seq desc`.execute(db)
+    select * from credit_page(${orgId}, ${page}, ${limit})`.execute(db)
   const total = rows[0]?.total ?? 0
   const onPage = rows.flatMap(({ total: _, ...row }) => (row.id === null ? [] : [row as unknown as CreditRow]))
   return { rows: onPage, meta: { total, page, limit, totalPages: Math.ceil(total / limit) } }

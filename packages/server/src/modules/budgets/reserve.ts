@@ -18,7 +18,7 @@ export interface Reached {
   readonly threshold: number
 }
 
-interface Refused {
+export interface BudgetRefusal {
   readonly refused: 'exceeded' | 'transaction_limit' | 'owner_has_reserved'
   readonly budgetId?: string
   readonly [member: string]: unknown
@@ -51,6 +51,14 @@ export interface Reservation {
 
 const CODES = { exceeded: 'budget_exceeded', transaction_limit: 'budget_transaction_limit' } as const
 
+export function budgetRefusal(
+  { owner, amount }: Pick<Reservation, 'owner' | 'amount'>,
+  { refused, ...details }: BudgetRefusal,
+): Error {
+  if (refused === 'owner_has_reserved') return new Error(`${owner} has reserved before`)
+  return new ApiError(CODES[refused], { details: { ...details, requested: amount.toString() } })
+}
+
 /** Holds the amount in every window that applies; gives the thresholds that were reached by that. Refuses where one has no room. */
 export async function reserve(
   db: Db,
@@ -58,16 +66,14 @@ export async function reserve(
   { owner, amount, subjects }: Reservation,
   at: Date,
 ): Promise<readonly Reached[]> {
-  const { rows } = await sql<{ outcome: { reached: Reached[] } | Refused }>`
+  const { rows } = await sql<{ outcome: { reached: Reached[] } | BudgetRefusal }>`
     select budget_reserve(${orgId}, ${owner}, ${amount.toString()}, ${subjects.map(subjectText)}::text[], ${at}) as outcome`.execute(
     db,
   )
   const outcome = rows[0]?.outcome
   if (!outcome) throw new Error('the budgets gave no answer')
-  if (!('refused' in outcome)) return outcome.reached
-  const { refused, ...details } = outcome
-  if (refused === 'owner_has_reserved') throw new Error(`${owner} has reserved before`)
-  throw new ApiError(CODES[refused], { details: { ...details, requested: amount.toString() } })
+  if ('refused' in outcome) throw budgetRefusal({ owner, amount }, outcome)
+  return outcome.reached
 }
 
 /** Ends a reservation: so much of it was spent. Nothing, if it comes to nothing. */

@@ -1,5 +1,5 @@
 import { holds } from '@strongroom/contract'
-import type { Ctx, TxCtx } from '../../context.ts'
+import { type Ctx, type TxCtx, transact } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
 import { BUILT_IN, type LicenseOffer } from '../../licenses/catalogue.ts'
 import * as store from './store.ts'
@@ -7,8 +7,9 @@ import * as store from './store.ts'
 // What is on sale for whom: the file of the operator, then what was added over the API. One rule decides for quotes, purchases and search.
 
 /** The file wins: whoever wrote it last did so on purpose. */
-async function offerNamed({ config, db }: TxCtx, slug: string): Promise<LicenseOffer | undefined> {
-  return config.catalogue.offers.get(slug) ?? (await store.offer(db, slug))
+async function offerNamed(ctx: Ctx, slug: string): Promise<LicenseOffer | undefined> {
+  const inFile = ctx.config.catalogue.offers.get(slug)
+  return inFile ?? transact({ ...ctx, idempotent: undefined }, ({ db }) => store.offer(db, slug))
 }
 
 const isFor = ({ tenants }: LicenseOffer, tenantId: string | null): boolean =>
@@ -19,7 +20,7 @@ const isSold = ({ config }: Ctx, { provider, isAvailable }: LicenseOffer): boole
   isAvailable && (provider === BUILT_IN || config.catalogue.providers.has(provider))
 
 /** What the caller could buy under this name. */
-export async function offerFor(ctx: TxCtx, slug: string): Promise<LicenseOffer> {
+export async function offerFor(ctx: Ctx, slug: string): Promise<LicenseOffer> {
   const offer = found(await offerNamed(ctx, slug), 'license_not_found')
   if (!isFor(offer, ctx.principal.tenantId)) throw new ApiError('license_not_eligible')
   if (!isSold(ctx, offer)) throw new ApiError('license_unavailable')

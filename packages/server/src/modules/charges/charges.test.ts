@@ -95,7 +95,7 @@ it('shows everybody only what they may see, and nothing of another organisation'
   expect(await codeOf(read(mute))).toBe('machine_permission_denied')
   expect(await codeOf(read(agent, { month: '2026-13' }))).toBe('validation_failed')
   expect(await codeOf(read(agent, { month: monthOf(dayOf(new Date(h.deps.now().getTime() + 40 * DAY_MS))) }))).toBe(
-    'validation_failed',
+    'invalid_month',
   )
 })
 

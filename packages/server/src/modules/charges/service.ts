@@ -23,10 +23,7 @@ function seenBy({ principal }: TxCtx): Scope['seenBy'] {
 function readMonth(asked: string | undefined, now: Date): string {
   const current = monthOf(dayOf(now))
   if (asked === undefined) return current
-  if (asked > current)
-    throw new ApiError('validation_failed', {
-      details: { in: 'query', problems: [{ path: '/month', problem: 'must not be in the future' }] },
-    })
+  if (asked > current) throw new ApiError('invalid_month', { details: { month: asked, current } })
   return asked
 }
 

@@ -1,7 +1,10 @@
 import type { Deps } from '../../context.ts'
 import type { Database } from '../../db/database.ts'
+import { makeProviders } from '../../licenses/providers.ts'
 import { type Repeating, repeat } from '../../telemetry/repeat.ts'
+import type { Works } from '../licenses/purchase-turn.ts'
 import { takeLineTurn, takeMonthTurn } from './turns.ts'
+import { fetchUsage } from './usage.ts'
 
 /** So that a day with many licences does not keep the end of a month waiting, nor the process its last turn. */
 const IN_A_ROW = 500
@@ -13,10 +16,27 @@ export async function workOnCharges(deps: Deps, worker: Database): Promise<void>
 }
 
 const TURN_MS = 5000
+const USAGE_MS = 3_600_000
 
-export const startChargeWork = (deps: Deps, worker: Database): Repeating =>
-  repeat(
+/** Every hour of this process: two that ask both write every line once. */
+function usageWork(works: Works): () => Promise<void> {
+  let nextAt = 0
+  return async () => {
+    const at = works.deps.now().getTime()
+    if (at < nextAt) return
+    nextAt = at + USAGE_MS
+    await fetchUsage(works)
+  }
+}
+
+export function startChargeWork(deps: Deps, worker: Database): Repeating {
+  const takeUsage = usageWork({ deps, worker, providers: makeProviders(deps) })
+  return repeat(
     TURN_MS,
-    () => workOnCharges(deps, worker),
+    async () => {
+      await workOnCharges(deps, worker)
+      await takeUsage()
+    },
     (error) => deps.log.warn({ event: 'charge_work_failed', code: (error as { code?: string }).code }),
   )
+}

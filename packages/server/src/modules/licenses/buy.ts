@@ -1,24 +1,26 @@
 import { holds, type Input, type licenses, money } from '@strongroom/contract'
-import { claimedKind, type Envelope, orgGenesis, peekDocument, policySet } from '@strongroom/protocol'
-import { ensureWritable, openVault } from '../../access/vaults.ts'
-import { record } from '../../audit/record.ts'
-import { type Ctx, type TxCtx, transact } from '../../context.ts'
+import { auditing, auditRow } from '../../audit/record.ts'
+import { type Ctx, transact, translating } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
+import { ready } from '../../http/one-trip.ts'
+import { ledgerRefusal, transferJson } from '../../ledger/ledger.ts'
 import type { LicenseOffer } from '../../licenses/catalogue.ts'
-import { provisioningKey } from '../../licenses/sealer.ts'
-import { keyIn } from '../../log/signers.ts'
 import { tellingExceeded } from '../../outbox/budget-events.ts'
-import { readinessOf } from '../billing/readiness.ts'
-import { subjectsOf, subjectText } from '../budgets/reserve.ts'
+import { bodyOf, type DomainEvent, EVENT_API_VERSION } from '../../outbox/outbox.ts'
+import { budgetRefusal } from '../budgets/reserve.ts'
 import { isTestOffer, offerFor } from '../catalogue/offers.ts'
-import { hold, promise } from './money.ts'
-import { buyerOf, insertPurchase, type NewPurchase, type PurchaseRow } from './purchase-store.ts'
-import { endTestCredit } from './sandbox.ts'
-import { schemaOf, showPurchase } from './show.ts'
-import { tellPurchase } from './tell.ts'
+import { type BeginAsk, type Begun, beginPurchase, type Facts, type Outcome, type ToldEvent } from './begin-store.ts'
+import { type Buyer, decideBuyer, knownBuyer } from './buyer.ts'
+import { inLine } from './line.ts'
+import { holdEvent, holdTransfer, ownerOf } from './money.ts'
+import type { NewPurchase, PurchaseRow } from './purchase-store.ts'
+import { GRANT } from './sandbox.ts'
+import { schemaOf, showBegun } from './show.ts'
+import { purchaseEvent } from './tell.ts'
 
-// A purchase begins with everything it could be refused for, and with the money: after that it goes on by itself.
+// A purchase begins with everything it could be refused for, and with the money: after that it goes on by itself. All of it is one
+// statement; what is decided before it over signed documents holds for those, and is decided again where there are others.
 
 const QUOTE_MS = 24 * 3_600_000
 
@@ -26,7 +28,7 @@ const fieldsOf = ({ fields }: LicenseOffer): PurchaseRow['fields'] =>
   fields.map(({ label, isEnvironmentVariable }) => ({ label, env: isEnvironmentVariable }))
 
 export const quote: Handler<typeof licenses.quote> = async (ctx, { body: { licenseId, quantity = 1 } }) => {
-  const offer = await transact({ ...ctx, idempotent: undefined }, (ctx) => offerFor(ctx, licenseId))
+  const offer = await offerFor(ctx, licenseId)
   const { name, description, provider, price, term } = offer
   return {
     licenseId,
@@ -42,66 +44,7 @@ export const quote: Handler<typeof licenses.quote> = async (ctx, { body: { licen
 }
 
 type Body = Input<typeof licenses.purchase>['body']
-type Destination = Pick<NewPurchase, 'vaultMode' | 'vaultName' | 'vaultId'>
-
-/** A vault that is there must be one that the buyer may write to, now and again when the item comes. */
-async function destinationFor(ctx: TxCtx, vault: Body['vault']): Promise<Destination> {
-  if ('name' in vault) return { vaultMode: 'new', vaultName: vault.name, vaultId: null }
-  const { vaultId } = ensureWritable(await openVault(ctx, vault.vaultId))
-  return { vaultMode: 'existing', vaultName: null, vaultId }
-}
-
-/** Whose hand-offs the organisation takes. */
-function provisionersIn(policy: Envelope | null): readonly string[] {
-  if (!policy) return []
-  return claimedKind(policy) === 'org.genesis'
-    ? peekDocument(orgGenesis, policy).payload.policy.provisioners
-    : peekDocument(policySet, policy).payload.policy.provisioners
-}
-
-type Buyer = Pick<NewPurchase, 'orgId' | 'tenantId' | 'principal' | 'recipientKid' | 'recipientKey'>
-
-/** Refuses whoever could not take what they buy: that is worse to find out afterwards. */
-async function buyerFor(ctx: TxCtx, { vaultMode }: Destination): Promise<Buyer> {
-  const { db, principal } = ctx
-  const { orgId, tenantId, id } = principal
-  const { isTenantActive, kid, record: keyRecord, policy } = await buyerOf(db, orgId, tenantId, id)
-  if (tenantId === null || !isTenantActive)
-    throw new ApiError('billing_not_ready', { details: { checks: await readinessOf(ctx) } })
-  if (kid === null || keyRecord === null) throw new ApiError('recipient_key_missing')
-  const provisioner = (await provisioningKey(ctx)).key.principal
-  if (!provisionersIn(policy).includes(provisioner))
-    throw new ApiError('provisioner_not_named', { details: { provisioner } })
-  const { bundle } = keyIn(keyRecord, kid)
-  // An RSA-only key holds no authority over a vault, so it can make none.
-  if (vaultMode === 'new' && bundle.sigAlg !== 'EdDSA') throw new ApiError('vault_destination_invalid')
-  return { orgId, tenantId, principal: id, recipientKid: kid, recipientKey: bundle }
-}
-
-async function draft(ctx: TxCtx, { licenseId, vault, quantity = 1, maxPrice }: Body): Promise<NewPurchase> {
-  const offer = await offerFor(ctx, licenseId)
-  const amount = offer.price * BigInt(quantity)
-  if (maxPrice && amount > BigInt(maxPrice.amount))
-    throw new ApiError('quote_expired', { details: { price: amount.toString() } })
-  const { slug, name, provider, sku, term } = offer
-  const destination = await destinationFor(ctx, vault)
-  return {
-    ...destination,
-    ...(await buyerFor(ctx, destination)),
-    purchaseId: ctx.newId('pur'),
-    instanceId: ctx.newId('lic'),
-    slug,
-    name,
-    provider,
-    sku,
-    term,
-    quantity,
-    amount: amount.toString(),
-    fields: fieldsOf(offer),
-    subjects: (await subjectsOf(ctx)).map(subjectText),
-    quoteValidUntil: new Date(ctx.now().getTime() + QUOTE_MS),
-  }
-}
+type Wanted = Omit<NewPurchase, 'recipientKid' | 'recipientKey' | 'subjects'>
 
 /** Putting it into a vault is the last step of buying it. */
 function ensureMayTake({ principal }: Ctx): void {
@@ -110,27 +53,112 @@ function ensureMayTake({ principal }: Ctx): void {
     throw new ApiError('machine_permission_denied', { details: { permission } })
 }
 
-export const purchase: Handler<typeof licenses.purchase> = (ctx, { body }) => tellingExceeded(ctx, () => buy(ctx, body))
+/** What is asked for, as it is on sale now. */
+async function wantedBy(ctx: Ctx, { licenseId, vault, quantity = 1, maxPrice }: Body): Promise<Wanted> {
+  ensureMayTake(ctx)
+  const offer = await offerFor(ctx, licenseId)
+  const amount = offer.price * BigInt(quantity)
+  if (maxPrice && amount > BigInt(maxPrice.amount))
+    throw new ApiError('quote_expired', { details: { price: amount.toString() } })
+  const { slug, name, provider, sku, term } = offer
+  const { orgId, tenantId, id } = ctx.principal
+  return {
+    ...('name' in vault
+      ? { vaultMode: 'new', vaultName: vault.name, vaultId: null }
+      : { vaultMode: 'existing', vaultName: null, vaultId: vault.vaultId }),
+    ...{ orgId, tenantId: tenantId ?? '', principal: id, purchaseId: ctx.newId('pur'), instanceId: ctx.newId('lic') },
+    ...{ slug, name, provider, sku, term, quantity, amount: amount.toString() },
+    fields: fieldsOf(offer),
+    quoteValidUntil: new Date(ctx.now().getTime() + QUOTE_MS),
+  }
+}
 
-const buy = (ctx: Ctx, body: Body): ReturnType<Handler<typeof licenses.purchase>> =>
-  transact(ctx, async (ctx) => {
-    const { db } = ctx
-    ensureMayTake(ctx)
-    const wanted = await draft(ctx, body)
-    const priced = { ...wanted, holdNo: 1 }
-    await promise(ctx, db, priced)
-    const row = await insertPurchase(db, wanted, ctx.now())
-    await tellPurchase(ctx, db, row, row.state)
-    await record(ctx, {
-      action: 'license.purchase',
-      targets: [
-        { type: 'license_purchase', id: row.purchaseId },
-        { type: 'license', id: row.instanceId },
-      ],
-      metadata: { licenseId: row.slug, quantity: row.quantity, amount: row.amount },
-    })
-    const shown = await showPurchase(ctx, row)
-    if (!isTestOffer(ctx, row.slug)) await endTestCredit(ctx)
-    await hold(ctx, db, priced)
-    return shown
-  })
+const BEFORE = { reason: null, attempts: 0, reminders: 0, providerRef: null, instanceRef: null, sealing: null } as const
+const LATER = { resumableUntil: null, handoffDigest: null, handoffIndex: null, itemId: null } as const
+
+const rowOf = (wanted: Wanted, { recipientKid, recipientKey }: Buyer, at: Date): PurchaseRow => ({
+  ...wanted,
+  ...{ recipientKid, recipientKey, state: 'reserved', version: 1, holdNo: 1, money: 'held', ...BEFORE, ...LATER },
+  // Whose budgets it counts in is looked up where it is written.
+  ...{ subjects: [], createdAt: at, updatedAt: at },
+})
+
+const told = (ctx: Ctx, event: DomainEvent, at: Date): ToldEvent => {
+  const id = ctx.newId('evt')
+  // The first that is told of it: what it is about is new.
+  const body = bodyOf(ctx.principal.orgId, { ...event, id, at, sequence: 1 })
+  return { id, type: event.type, objectType: event.object.type, body }
+}
+
+const begunBy = (ctx: Ctx, row: PurchaseRow, { documents }: Buyer): Begun => ({
+  documents,
+  purchase: row,
+  events: [purchaseEvent(row, row.state, 'license.purchase.reserved'), holdEvent(row, false)].map((event) =>
+    told(ctx, event, row.createdAt),
+  ),
+  audit: auditRow(ctx, {
+    action: 'license.purchase',
+    targets: [
+      { type: 'license_purchase', id: row.purchaseId },
+      { type: 'license', id: row.instanceId },
+    ],
+    metadata: { licenseId: row.slug, quantity: row.quantity, amount: row.amount },
+  }),
+  transfers: [transferJson(holdTransfer(row))],
+  endsGrant: isTestOffer(ctx, row.slug) ? null : GRANT.toString(),
+  apiVersion: EVENT_API_VERSION,
+})
+
+function askedBy({ principal, idempotent }: Ctx, { vaultId }: Wanted, at: Date) {
+  const { id, tenantId, agentId, userId } = principal
+  const request = idempotent && {
+    keyHash: idempotent.keyHash.toString('hex'),
+    requestHash: idempotent.requestHash.toString('hex'),
+    status: idempotent.status,
+  }
+  return { principal: id, tenantId, agentId, userId, at, vaultId, request: request ?? null }
+}
+
+type Answered = Awaited<ReturnType<Handler<typeof licenses.purchase>>>
+
+/** What the statement has refused; that a budget had no room is told once for each window. */
+function refuse(ctx: Ctx, wanted: Wanted, outcome: Exclude<Outcome, { begun: true } | { facts: Facts }>) {
+  if ('stored' in outcome) {
+    const { requestHash, body } = outcome.stored
+    if (requestHash !== ctx.idempotent?.requestHash.toString('hex')) throw new ApiError('idempotency_key_reused')
+    return body as Answered
+  }
+  if ('inProgress' in outcome) throw new ApiError('idempotency_in_progress', { headers: { 'retry-after': '1' } })
+  if ('ledger' in outcome) throw ledgerRefusal(outcome.ledger)
+  const owner = ownerOf({ purchaseId: wanted.purchaseId, holdNo: 1 })
+  const refusal = budgetRefusal({ owner, amount: BigInt(wanted.amount) }, outcome.budget)
+  if (outcome.isTold) throw refusal
+  return tellingExceeded<Answered>(ctx, () => Promise.reject(refusal))
+}
+
+/** Keys and policies change seldom: whoever meets three changes in a row comes again. */
+const MOST_TRIES = 3
+
+async function begin(ctx: Ctx, wanted: Wanted): Promise<Answered> {
+  const at = ctx.now()
+  const { orgId, vaultMode } = wanted
+  let buyer = knownBuyer(ctx, vaultMode)
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const row = buyer && rowOf(wanted, buyer, at)
+    const answer = row ? JSON.stringify(showBegun(row)) : ''
+    const begun = row && buyer ? begunBy(ctx, row, buyer) : { documents: null }
+    const ask: BeginAsk = { ...askedBy(ctx, wanted, at), ...begun }
+    const outcome = await translating(() => auditing(ctx, () => beginPurchase(ctx.database, orgId, ask, answer)))
+    if ('begun' in outcome) return ready(Buffer.from(answer))
+    if (!('facts' in outcome)) return refuse(ctx, wanted, outcome)
+    buyer = await decideBuyer(ctx, vaultMode, outcome.facts)
+  }
+  throw new ApiError('overloaded', { headers: { 'retry-after': '1' } })
+}
+
+export const purchase: Handler<typeof licenses.purchase> = async (ctx, { body }) => {
+  const wanted = await wantedBy(ctx, body).catch((refusal: unknown) => ({ refusal }))
+  // What is stored under the key of the request comes before any refusal.
+  if ('refusal' in wanted) return transact(ctx, () => Promise.reject(wanted.refusal))
+  return inLine(ctx, () => begin(ctx, wanted))
+}

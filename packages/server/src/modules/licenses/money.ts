@@ -1,7 +1,7 @@
 import type { Deps } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
-import { applyTransfers } from '../../ledger/ledger.ts'
-import { emit } from '../../outbox/outbox.ts'
+import { applyTransfers, type Transfer } from '../../ledger/ledger.ts'
+import { type DomainEvent, emit } from '../../outbox/outbox.ts'
 import { reserve, type Subject, settle } from '../budgets/reserve.ts'
 import type { PurchaseRow } from './purchase-store.ts'
 
@@ -49,19 +49,22 @@ export async function promise(maker: Maker, db: Db, priced: Priced): Promise<voi
     })
 }
 
-const tellHold = (maker: Maker, db: Db, { orgId, purchaseId, amount, tenantId }: Priced, ended: boolean) =>
-  emit(maker, db, orgId, {
-    type: ended ? 'billing.hold.released' : 'billing.hold.created',
-    object: { type: 'hold', id: purchaseId, amount },
-    tenantId,
-  })
+export const holdEvent = ({ purchaseId, amount, tenantId }: Priced, ended: boolean): DomainEvent => ({
+  type: ended ? 'billing.hold.released' : 'billing.hold.created',
+  object: { type: 'hold', id: purchaseId, amount },
+  tenantId,
+})
+
+export const holdTransfer = (priced: Priced): Transfer => ({
+  ...named(priced, 'hold'),
+  ...{ dr: 'credit', cr: `payable:${priced.provider}`, amount: BigInt(priced.amount), phase: 'pending' },
+})
 
 /** Of the credit, after everything else of the transaction. */
 export async function hold(maker: Maker, db: Db, priced: Priced): Promise<void> {
-  const { orgId, provider, amount } = priced
-  await tellHold(maker, db, priced, false)
-  const legs = { dr: 'credit', cr: `payable:${provider}`, amount: BigInt(amount), phase: 'pending' } as const
-  await applyTransfers(db, orgId, [{ ...named(priced, 'hold'), ...legs }], maker.now())
+  const { orgId } = priced
+  await emit(maker, db, orgId, holdEvent(priced, false))
+  await applyTransfers(db, orgId, [holdTransfer(priced)], maker.now())
 }
 
 /** The budgets first: call these before the row is changed, and the ones of the ledger after. */
@@ -75,7 +78,7 @@ export async function capture({ now }: Maker, db: Db, priced: Priced): Promise<v
 }
 
 export async function release(maker: Maker, db: Db, priced: Priced): Promise<void> {
-  await tellHold(maker, db, priced, true)
+  await emit(maker, db, priced.orgId, holdEvent(priced, true))
   const pendingId = named(priced, 'hold').id
   await applyTransfers(db, priced.orgId, [{ ...named(priced, 'release'), phase: 'void', pendingId }], maker.now())
 }

@@ -77,28 +77,6 @@ export type NewPurchase = Pick<
   | 'quoteValidUntil'
 >
 
-export async function insertPurchase(db: Db, purchase: NewPurchase, at: Date): Promise<PurchaseRow> {
-  const p = purchase
-  const { rows } = await sql<PurchaseRow>`
-    insert into license_purchase (org_id, purchase_id, instance_id, tenant_id, principal, slug, name, provider, sku, term, quantity,
-      amount, fields, vault_mode, vault_name, vault_id, recipient_kid, recipient_key, subjects, state, quote_valid_until, next_at,
-      created_at, updated_at)
-    values (${p.orgId}, ${p.purchaseId}, ${p.instanceId}, ${p.tenantId}, ${p.principal}, ${p.slug}, ${p.name}, ${p.provider}, ${p.sku},
-      ${p.term}, ${p.quantity}, ${p.amount}, ${JSON.stringify(p.fields)}::jsonb, ${p.vaultMode}, ${p.vaultName}, ${p.vaultId},
-      ${p.recipientKid}, ${JSON.stringify(p.recipientKey)}::jsonb, ${[...p.subjects]}::text[], 'reserved', ${p.quoteValidUntil}, ${at},
-      ${at}, ${at})
-    returning ${COLUMNS}`.execute(db)
-  await insertTransition(db, p.orgId, p.purchaseId, {
-    seq: 1,
-    from: null,
-    to: 'reserved',
-    cause: 'purchased',
-    actor: p.principal,
-    at,
-  })
-  return rows[0] as PurchaseRow
-}
-
 export async function purchase(db: Db, orgId: string, purchaseId: string): Promise<PurchaseRow | undefined> {
   const { rows } = await sql<PurchaseRow>`
     select ${COLUMNS} from license_purchase where org_id = ${orgId} and purchase_id = ${purchaseId}`.execute(db)

@@ -16,7 +16,7 @@ const RENEWAL: Readonly<Record<RenewalState, Readonly<Partial<Record<RenewalEven
   },
   renewed: {},
   lapsed: {},
-  in_review: { confirmed: 'renewed capture', refused: 'lapsed release' },
+  in_review: { confirmed: 'renewed capture', refused: 'lapsed release', given_up: 'lapsed release' },
 }
 
 describe('a renewal', () => {

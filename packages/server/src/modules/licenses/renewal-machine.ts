@@ -18,6 +18,8 @@ export const RENEWAL_EVENTS = [
   'unreachable',
   /** Nobody knows what the provider has done, for long enough, or it asks for more than was held. */
   'unclear',
+  /** A human has found out that the provider has not renewed it. */
+  'given_up',
 ] as const
 export type RenewalEvent = (typeof RENEWAL_EVENTS)[number]
 
@@ -39,7 +41,11 @@ const STEPS: Readonly<Record<RenewalState, Readonly<Partial<Record<RenewalEvent,
   },
   renewed: {},
   lapsed: {},
-  in_review: { confirmed: to('renewed', 'capture'), refused: to('lapsed', 'release') },
+  in_review: {
+    confirmed: to('renewed', 'capture'),
+    refused: to('lapsed', 'release'),
+    given_up: to('lapsed', 'release'),
+  },
 }
 
 /** What follows; undefined where this cannot happen in this state. */

@@ -24,6 +24,8 @@ export interface RenewalRow {
   /** Of the first period: months are counted from there. */
   readonly anchor: Date
   readonly purchaseId: string
+  /** Who bought it. */
+  readonly principal: string
   readonly holdNo: number
   readonly subjects: readonly string[]
 }
@@ -31,7 +33,7 @@ export interface RenewalRow {
 const COLUMNS = sql`r.org_id as "orgId", r.renewal_id as "renewalId", r.instance_id as "instanceId", r.period_no as "periodNo",
   r.starts_at as "startsAt", r.amount::text as amount, r.state, r.reason, r.version, r.attempts, i.provider, i.tenant_id as "tenantId",
   i.instance_ref as "instanceRef", i.quantity, i.status as "licenseStatus", p.created_at as anchor, p.purchase_id as "purchaseId",
-  p.hold_no as "holdNo", p.subjects`
+  p.principal, p.hold_no as "holdNo", p.subjects`
 
 /** Licences whose period ends before then, and that nothing was decided about. */
 export interface EndingLicense {

@@ -4,6 +4,7 @@ import type { Db } from '../../db/database.ts'
 import { ApiError } from '../../errors.ts'
 import { monthsAfter } from '../../licenses/proration.ts'
 import type { RenewOutcome } from '../../licenses/provider.ts'
+import { tellExceeded } from '../../outbox/budget-events.ts'
 import { insertPeriod } from '../charges/period-store.ts'
 import { externalIdOf } from './money.ts'
 import { backoffMs, later, MOST_UNKNOWN, MOST_UNREACHABLE, Overtaken, type Works } from './purchase-turn.ts'
@@ -51,7 +52,11 @@ interface Happened {
 }
 
 /** Changes the state, the money and everything told of it, in one transaction and in the order of locks. */
-async function happen(works: Works, row: RenewalRow, { event, reason, changes, also }: Happened): Promise<void> {
+export async function renewalHappens(
+  works: Works,
+  row: RenewalRow,
+  { event, reason, changes, also }: Happened,
+): Promise<void> {
   const step = nextRenewal(row.state, event)
   if (!step) throw new Error(`a renewal that is ${row.state} cannot be ${event}`)
   const { deps } = works
@@ -76,14 +81,18 @@ const SHORTAGES = new Set(['insufficient_credit', 'budget_exceeded', 'budget_tra
 async function fund(works: Works, row: RenewalRow): Promise<void> {
   const at = works.deps.now()
   const isActive = await inOrgOf(works, row, (db) => store.holdActive(db, row))
-  if (!isActive) return happen(works, row, { event: 'ended', reason: 'license_ended' })
+  if (!isActive) return renewalHappens(works, row, { event: 'ended', reason: 'license_ended' })
   if (at >= row.startsAt && row.attempts > 0)
-    return happen(works, row, { event: 'over', reason: row.reason ?? 'not_funded' })
+    return renewalHappens(works, row, { event: 'over', reason: row.reason ?? 'not_funded' })
   try {
-    return await happen(works, row, { event: 'funded' })
+    return await renewalHappens(works, row, { event: 'funded' })
   } catch (error) {
     if (!(error instanceof ApiError) || !SHORTAGES.has(error.code)) throw error
     const { code } = error
+    // Once for each window, as for a purchase; whether it could be told changes nothing for the renewal.
+    await tellExceeded({ ...works.deps, database: works.worker }, { ...row, id: row.principal }, error).catch(
+      (cause: unknown) => works.deps.log.error({ err: cause }, 'an exceeded budget was not told of'),
+    )
     const again = later(at, HOUR_MS)
     const next_at = again > row.startsAt && at < row.startsAt ? row.startsAt : again
     await inOrgOf(works, row, async (db) => {
@@ -98,12 +107,12 @@ const callOf = ({ orgId, renewalId }: RenewalRow) => ({ orgId, objectId: renewal
 /** The last moment at which it can be stopped by ending the licence. */
 async function ask(works: Works, row: RenewalRow): Promise<void> {
   const isActive = await inOrgOf(works, row, (db) => store.holdActive(db, row))
-  if (!isActive) return happen(works, row, { event: 'ended', reason: 'license_ended' })
+  if (!isActive) return renewalHappens(works, row, { event: 'ended', reason: 'license_ended' })
   const also = async (db: Db, at: Date): Promise<void> => {
     if (!(await store.holdActive(db, row))) throw new Overtaken()
     await planCall(db, callOf(row), { provider: row.provider, digest: '', at })
   }
-  await happen(works, row, { event: 'ask', also })
+  await renewalHappens(works, row, { event: 'ask', also })
 }
 
 async function askProvider(works: Works, row: RenewalRow): Promise<RenewOutcome> {
@@ -133,7 +142,7 @@ async function retry(
   const at = works.deps.now()
   const attempts = row.attempts + 1
   if (isEnough && nextRenewal(row.state, event))
-    return happen(works, row, {
+    return renewalHappens(works, row, {
       ...{ event, reason },
       ...(event === 'unclear' && { changes: { next_at: later(at, REVIEW_MS) } }),
     })
@@ -168,11 +177,11 @@ async function settleAnswer(works: Works, row: RenewalRow, outcome: RenewOutcome
       // More than was held is not paid, and a period that has no end is none.
       if (outcome.amount > BigInt(row.amount) || endsAt <= row.startsAt)
         return retry(works, row, { isEnough: true, event: 'unclear', reason: 'provider_wrong_amount' })
-      return happen(works, row, { event: 'confirmed', also: renewed(works, row, endsAt) })
+      return renewalHappens(works, row, { event: 'confirmed', also: renewed(works, row, endsAt) })
     }
     case 'rejected': {
       const also = (db: Db, at: Date): Promise<void> => markCall(db, callOf(row), 'done', at)
-      return happen(works, row, { event: 'refused', reason: `provider_${outcome.code}`, also })
+      return renewalHappens(works, row, { event: 'refused', reason: `provider_${outcome.code}`, also })
     }
     case 'unavailable': {
       const isEnough = attempts >= MOST_UNREACHABLE && works.deps.now() >= row.startsAt

@@ -24,7 +24,7 @@ import { takeRenewalTurn } from './renewal-turn.ts'
 
 // Catches: a period paid twice or not at all, unknown taken for failed, a licence that runs on unpaid or ends although it was paid, money
 // that stays held. Seen red: an unknown answer that releases; a buyer who is gone not looked at; the end of the licence not told; a key
-// that is new for each try; a termination that does not wait; the wrong amount paid.
+// that is new for each try; a termination that does not wait; the wrong amount paid; a budget without room not told of.
 
 const [DAY_MS, HOUR_MS] = [86_400_000, 3_600_000]
 let scene: ProviderScene
@@ -147,11 +147,16 @@ it('gives back every day of both periods that was not used when it is ended', as
 it('waits for money until the period has ended, says so, and then ends the licence', async () => {
   const manager = await scene.h.agent(org, ['machine.budget.all'], ['TENANT_BUDGET_MANAGER'])
   const windows = [{ kind: 'total', limit: money(PRICE + PRICE / 2n) } as const]
-  await manager.client.budgets.create({ body: { subjectType: 'agent', subjectId: poor.agentId, windows } })
+  const body = { subjectType: 'agent', subjectId: poor.agentId, windows } as const
+  const { budgetId } = await manager.client.budgets.create({ body })
   const { id, end } = await nearEnd(poor)
   await turns()
   expect(await renewalsOf(id)).toEqual(['waiting budget_exceeded'])
   expect((await licenseOf(id, poor)).status).toBe('active')
+  scene.h.advance(HOUR_MS + 1000)
+  await turns()
+  // However often it is tried.
+  expect((await told(budgetId)).filter((type) => type === 'budget.exceeded')).toHaveLength(1)
   advanceTo(end)
   await turns()
   expect(await renewalsOf(id)).toEqual(['lapsed budget_exceeded'])

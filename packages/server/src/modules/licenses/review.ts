@@ -1,10 +1,17 @@
+import { sql } from 'kysely'
 import { inOrg } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { nextPurchase } from './purchase-machine.ts'
 import { purchase } from './purchase-store.ts'
 import { happen, type Works } from './purchase-turn.ts'
+import { nextRenewal } from './renewal-machine.ts'
+import { renewal } from './renewal-store.ts'
+import { renewalHappens } from './renewal-turn.ts'
+
+// What waits for a human: nobody could find out what a provider has done.
 
 export interface InReview {
+  /** Of the purchase, or of the renewal: what is decided about. */
   readonly purchaseId: string
   readonly name: string
   readonly provider: string
@@ -14,30 +21,40 @@ export interface InReview {
   readonly since: Date
 }
 
-/** Those that wait for a human, the oldest first. */
-export const purchasesInReview = (db: Db, orgId: string): Promise<readonly InReview[]> =>
-  db
-    .selectFrom('license_purchase')
-    .select(['purchase_id as purchaseId', 'name', 'provider', 'amount', 'reason', 'updated_at as since'])
-    .where('org_id', '=', orgId)
-    .where('state', '=', 'in_review')
-    .orderBy('updated_at')
-    .orderBy('purchase_id')
-    .execute()
+/** Purchases and renewals, the oldest first. */
+export async function purchasesInReview(db: Db, orgId: string): Promise<readonly InReview[]> {
+  const { rows } = await sql<InReview>`
+    select purchase_id as "purchaseId", name, provider, amount::text as amount, reason, updated_at as since
+    from license_purchase where org_id = ${orgId} and state = 'in_review'
+    union all
+    select r.renewal_id, i.name, i.provider, r.amount::text, r.reason, r.updated_at
+    from license_renewal r join license_instance i on i.org_id = r.org_id and i.instance_id = r.instance_id
+    where r.org_id = ${orgId} and r.state = 'in_review'
+    order by since, "purchaseId"`.execute(db)
+  return rows
+}
+
+/** In the transaction of the decision. */
+type Also = (db: Db) => Promise<void>
 
 /**
  * What a human decides about a purchase that nobody could find out about: nothing comes of it. What the provider may have is cancelled by
  * the next turns, and only then is the money free. False if there is nothing to decide.
  */
-export async function giveUpPurchase(
-  works: Works,
-  orgId: string,
-  purchaseId: string,
-  /** In the transaction of the decision. */
-  also?: (db: Db) => Promise<void>,
-): Promise<boolean> {
+export async function giveUpPurchase(works: Works, orgId: string, purchaseId: string, also?: Also): Promise<boolean> {
   const row = await inOrg({ database: works.worker }, orgId, (db) => purchase(db, orgId, purchaseId))
   if (row?.state !== 'in_review' || !nextPurchase(row.state, 'given_up')) return false
   await happen(works, row, { event: 'given_up', reason: 'given_up_by_operator', ...(also && { also }) })
+  return true
+}
+
+/**
+ * What a human decides about a renewal: the provider has not renewed it. The money is free at once, and the licence ends with the period that
+ * was paid for. False if there is nothing to decide.
+ */
+export async function giveUpRenewal(works: Works, orgId: string, renewalId: string, also?: Also): Promise<boolean> {
+  const row = await inOrg({ database: works.worker }, orgId, (db) => renewal(db, orgId, renewalId))
+  if (!row || !nextRenewal(row.state, 'given_up')) return false
+  await renewalHappens(works, row, { event: 'given_up', reason: 'given_up_by_operator', ...(also && { also }) })
   return true
 }

@@ -43,11 +43,10 @@ async function handoffOf(ctx: TxCtx, row: PurchaseRow): Promise<Purchase['handof
 export const isResumable = ({ state, resumableUntil }: PurchaseRow, now: Date): boolean =>
   state === 'failed' && resumableUntil !== null && resumableUntil > now
 
-export async function showPurchase(ctx: TxCtx, row: PurchaseRow): Promise<Purchase> {
-  const resumable = isResumable(row, ctx.now())
-  const handoff = await handoffOf(ctx, row)
-  // To another key than before: see `resealing`.
-  const isBeingSealed = row.state === 'awaiting_handoff' && row.principal === ctx.principal.id && !handoff
+type About = Pick<Purchase, 'nextAction' | 'retryable' | 'handoff'>
+
+/** A row with its steps; what it means for who asks stands in `about`. */
+function shown(row: PurchaseRow, transitions: readonly TransitionRow[], about: About): Purchase {
   return {
     purchaseId: row.purchaseId,
     licenseInstanceId: row.instanceId,
@@ -66,13 +65,30 @@ export async function showPurchase(ctx: TxCtx, row: PurchaseRow): Promise<Purcha
     resumableUntil: iso(row.resumableUntil),
     stage: purchases.stageOf(row.state),
     statusReason: row.reason,
-    nextAction: isBeingSealed ? { type: 'poll', afterMs: 1000 } : purchases.nextActionOf(row.state, resumable),
-    retryable: resumable,
+    ...about,
     createdAt: row.createdAt.toISOString(),
     updatedAt: row.updatedAt.toISOString(),
-    transitions: (await transitionsOf(ctx.db, row.orgId, row.purchaseId)).map(showTransition),
-    ...(handoff && { handoff }),
+    transitions: transitions.map(showTransition),
   }
+}
+
+/** One that has just begun, before it is written. */
+export const showBegun = (row: PurchaseRow): Purchase =>
+  shown(row, [{ from: null, to: row.state, cause: 'purchased', actor: row.principal, at: row.createdAt }], {
+    nextAction: purchases.nextActionOf(row.state, false),
+    retryable: false,
+  })
+
+export async function showPurchase(ctx: TxCtx, row: PurchaseRow): Promise<Purchase> {
+  const retryable = isResumable(row, ctx.now())
+  const handoff = await handoffOf(ctx, row)
+  // To another key than before: see `resealing`.
+  const isBeingSealed = row.state === 'awaiting_handoff' && row.principal === ctx.principal.id && !handoff
+  return shown(row, await transitionsOf(ctx.db, row.orgId, row.purchaseId), {
+    nextAction: isBeingSealed ? { type: 'poll', afterMs: 1000 } : purchases.nextActionOf(row.state, retryable),
+    retryable,
+    ...(handoff && { handoff }),
+  })
 }
 
 export async function showTermination({ db }: Pick<TxCtx, 'db'>, row: TerminationRow): Promise<Termination> {

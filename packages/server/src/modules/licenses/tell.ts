@@ -1,7 +1,7 @@
 import type { EventType } from '@strongroom/contract'
 import type { Deps } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
-import { emit } from '../../outbox/outbox.ts'
+import { type DomainEvent, emit } from '../../outbox/outbox.ts'
 import type { PurchaseRow, PurchaseState } from './purchase-store.ts'
 import type { TerminationRow, TerminationState } from './termination-store.ts'
 
@@ -24,17 +24,10 @@ const PURCHASE_EVENTS: Readonly<Record<PurchaseState, EventType | undefined>> = 
 
 type Bought = Pick<PurchaseRow, 'orgId' | 'purchaseId' | 'instanceId' | 'tenantId' | 'slug' | 'version' | 'state'>
 
-export async function tellPurchase(
-  maker: Maker,
-  db: Db,
-  before: Bought,
-  status: PurchaseState,
-  type: EventType | undefined = PURCHASE_EVENTS[status],
-): Promise<void> {
-  if (type === undefined) return
-  const { orgId, purchaseId, instanceId, tenantId, slug, version, state } = before
+export function purchaseEvent(before: Bought, status: PurchaseState, type: EventType): DomainEvent {
+  const { purchaseId, instanceId, tenantId, slug, version, state } = before
   const isNew = state === status
-  await emit(maker, db, orgId, {
+  return {
     type,
     object: {
       type: 'license_purchase',
@@ -47,7 +40,17 @@ export async function tellPurchase(
     ...(!isNew && { previous: { status: state } }),
     self: `/api/v1/machine/licenses/purchases/${purchaseId}/status`,
     tenantId,
-  })
+  }
+}
+
+export async function tellPurchase(
+  maker: Maker,
+  db: Db,
+  before: Bought,
+  status: PurchaseState,
+  type: EventType | undefined = PURCHASE_EVENTS[status],
+): Promise<void> {
+  if (type !== undefined) await emit(maker, db, before.orgId, purchaseEvent(before, status, type))
 }
 
 export interface LicenseNews {

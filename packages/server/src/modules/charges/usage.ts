@@ -1,0 +1,92 @@
+import { sql } from 'kysely'
+import { inOrg } from '../../context.ts'
+import type { Db } from '../../db/database.ts'
+import { ApiError } from '../../errors.ts'
+import { applyTransfers } from '../../ledger/ledger.ts'
+import type { LicenseProvider, UsageLine } from '../../licenses/provider.ts'
+import type { Works } from '../licenses/purchase-turn.ts'
+import { dayOf, monthOf } from './rules.ts'
+import { writeLines } from './write.ts'
+
+// Usage that providers report afterwards. Every line of theirs is one of ours and one transfer, however often and in whatever order it is
+// listed; the first one counts, and what is to be corrected comes under a name of its own.
+
+const MOST_PAGES = 1000
+
+interface Licensed {
+  readonly instanceId: string
+  readonly tenantId: string
+  readonly createdAt: Date
+}
+
+/** The licence that an order of theirs has become. */
+async function licensedBy(db: Db, provider: string, { account, externalId }: UsageLine): Promise<Licensed | undefined> {
+  const { rows } = await sql<Licensed>`
+    select i.instance_id as "instanceId", i.tenant_id as "tenantId", i.created_at as "createdAt"
+    from license_purchase p join license_instance i on i.org_id = p.org_id and i.purchase_id = p.purchase_id
+    where p.org_id = ${account} and p.provider = ${provider} and p.purchase_id = split_part(${externalId}, '-', 1)
+      and ${externalId} = p.purchase_id || case p.hold_no when 1 then '' else '-' || p.hold_no end`.execute(db)
+  return rows[0]
+}
+
+async function writtenAmount(db: Db, orgId: string, instanceId: string, source: string): Promise<bigint | undefined> {
+  const { rows } = await sql<{ amount: string }>`
+    select amount::text as amount from charge_line
+    where org_id = ${orgId} and instance_id = ${instanceId} and source = ${source}`.execute(db)
+  return rows[0] && BigInt(rows[0].amount)
+}
+
+type Ending = 'written' | 'known' | 'changed' | 'not_ours' | 'not_yet'
+
+/** The line and its transfer in one transaction, the ledger last. */
+const charge = ({ deps, worker }: Works, provider: string, line: UsageLine): Promise<Ending> =>
+  inOrg({ database: worker }, line.account, async (db) => {
+    const { account: orgId, lineId, date, quantity, amount } = line
+    const license = await licensedBy(db, provider, line)
+    if (!license || date < dayOf(license.createdAt)) return 'not_ours'
+    if (date > dayOf(deps.now())) return 'not_yet'
+    const { instanceId, tenantId } = license
+    const source = `usage:${lineId}`
+    const transferId = `charge:${provider}:${lineId}`
+    const wanted = { instanceId, date, quantity, amount, source, transferId, kind: 'usage' } as const
+    const written = await writeLines(deps, db, { orgId, tenantId }, [wanted])
+    if (written.length === 0)
+      return (await writtenAmount(db, orgId, instanceId, source)) === amount ? 'known' : 'changed'
+    const about = { id: transferId, group: `charge:${instanceId}`, code: 'charge', refType: 'license' } as const
+    const legs = { dr: 'credit', cr: `payable:${provider}`, amount, phase: 'single' } as const
+    await applyTransfers(db, orgId, [{ ...about, ...legs, refId: instanceId }], deps.now())
+    return 'written'
+  })
+
+/** What the credit does not cover is not written: it is listed again, and tried again. */
+async function take(works: Works, provider: string, line: UsageLine): Promise<void> {
+  const ending = await charge(works, provider, line).catch((error: unknown) => {
+    if (error instanceof ApiError && error.code === 'insufficient_credit') return 'not_covered' as const
+    throw error
+  })
+  if (ending !== 'written' && ending !== 'known' && ending !== 'not_yet')
+    works.deps.log.warn({ event: 'provider_usage_line', provider, lineId: line.lineId, ending })
+}
+
+async function fetchMonth(works: Works, { id, usage }: LicenseProvider, month: string): Promise<void> {
+  let cursor: string | null = null
+  for (let pages = 0; usage && pages < MOST_PAGES; pages++) {
+    const listed = await usage({ month, cursor, key: works.deps.newId('use') })
+    if (listed.kind !== 'listed') {
+      works.deps.log.warn({ event: 'provider_usage_not_listed', provider: id, month, cause: listed.cause })
+      return
+    }
+    for (const line of listed.lines) await take(works, id, line)
+    cursor = listed.next
+    if (cursor === null) return
+  }
+}
+
+/** Of this month and the one before: what comes later than that is listed in the month it comes in. */
+export async function fetchUsage(works: Works): Promise<void> {
+  const month = monthOf(dayOf(works.deps.now()))
+  const before = new Date(`${month}-01T00:00:00.000Z`)
+  before.setUTCDate(0)
+  for (const provider of works.providers.values())
+    for (const asked of [monthOf(dayOf(before)), month]) await fetchMonth(works, provider, asked)
+}
