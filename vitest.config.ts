@@ -40,6 +40,7 @@ const ofTheConsole: TestProjectConfiguration = {
     expect: { poll: { timeout: 60_000 } },
     include: ['packages/console/test/**/*.test.ts'],
     globalSetup: ['packages/server/test/global-setup.ts', 'packages/console/test/build-first.ts'],
+    setupFiles: ['packages/server/test/shared-worker.ts'],
     pool: 'threads',
     isolate: false,
     testTimeout: 120_000,
