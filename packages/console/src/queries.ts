@@ -15,7 +15,10 @@ export const queries: QueryClient = new QueryClient({
   mutationCache: new MutationCache({
     onError,
     // Whoever was made, renamed or removed by it is called by the right name on the next page.
-    onSuccess: () => void queries.invalidateQueries({ queryKey: ['principals'] }),
+    // What was decided no longer waits.
+    onSuccess: () => {
+      for (const key of ['principals', 'needs']) void queries.invalidateQueries({ queryKey: [key] })
+    },
   }),
   defaultOptions: {
     queries: {

@@ -14,230 +14,202 @@ const texts =
       [N in K]?: string
     }
 
+const at = <P extends string>(path: P) => ({ getParentRoute: () => root, path }) as const
+
 const overview = createRoute({
-  getParentRoute: () => root,
-  path: '/',
+  ...at('/'),
   validateSearch: texts('span'),
   component: lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
 })
+const approvals = createRoute({
+  ...at('/approvals'),
+  component: lazyRouteComponent(() => import('./pages/approvals/approvals-page.tsx'), 'ApprovalsPage'),
+})
 const vaults = createRoute({
-  getParentRoute: () => root,
-  path: '/vaults',
+  ...at('/vaults'),
   validateSearch: texts('filter'),
   component: lazyRouteComponent(() => import('./pages/vaults/vaults-page.tsx'), 'VaultsPage'),
 })
 const vault = createRoute({
-  getParentRoute: () => root,
-  path: '/vaults/$vaultId',
+  ...at('/vaults/$vaultId'),
   validateSearch: texts('filter', 'item'),
   component: lazyRouteComponent(() => import('./pages/vaults/vault-items-page.tsx'), 'VaultItemsPage'),
 })
 const vaultEnvironment = createRoute({
-  getParentRoute: () => root,
-  path: '/vaults/$vaultId/environment',
+  ...at('/vaults/$vaultId/environment'),
   component: lazyRouteComponent(() => import('./pages/vaults/vault-environment-page.tsx'), 'VaultEnvironmentPage'),
 })
 const vaultFiles = createRoute({
-  getParentRoute: () => root,
-  path: '/vaults/$vaultId/files',
+  ...at('/vaults/$vaultId/files'),
   component: lazyRouteComponent(() => import('./pages/vaults/vault-files-page.tsx'), 'VaultFilesPage'),
 })
 const vaultKeys = createRoute({
-  getParentRoute: () => root,
-  path: '/vaults/$vaultId/keys',
+  ...at('/vaults/$vaultId/keys'),
   component: lazyRouteComponent(() => import('./pages/vaults/vault-keys-page.tsx'), 'VaultKeysPage'),
 })
 const vaultAccess = createRoute({
-  getParentRoute: () => root,
-  path: '/vaults/$vaultId/access',
+  ...at('/vaults/$vaultId/access'),
   component: lazyRouteComponent(() => import('./pages/vaults/vault-access-page.tsx'), 'VaultAccessPage'),
 })
 const vaultActivity = createRoute({
-  getParentRoute: () => root,
-  path: '/vaults/$vaultId/activity',
+  ...at('/vaults/$vaultId/activity'),
   component: lazyRouteComponent(() => import('./pages/vaults/vault-activity-page.tsx'), 'VaultActivityPage'),
 })
 const projects = createRoute({
-  getParentRoute: () => root,
-  path: '/projects',
+  ...at('/projects'),
   validateSearch: texts('filter'),
   component: lazyRouteComponent(() => import('./pages/projects/projects-page.tsx'), 'ProjectsPage'),
 })
 const project = createRoute({
-  getParentRoute: () => root,
-  path: '/projects/$projectId',
+  ...at('/projects/$projectId'),
   component: lazyRouteComponent(() => import('./pages/projects/project-page.tsx'), 'ProjectPage'),
 })
 const agents = createRoute({
-  getParentRoute: () => root,
-  path: '/agents',
+  ...at('/agents'),
   validateSearch: texts('filter', 'state'),
   component: lazyRouteComponent(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
 })
 const newAgent = createRoute({
-  getParentRoute: () => root,
-  path: '/agents/new',
+  ...at('/agents/new'),
   validateSearch: texts(
     ...(['step', 'name', 'description', 'kind', 'vaults', 'permissions'] as const),
     ...(['budget', 'window', 'once', 'keys', 'bits', 'agent'] as const),
   ),
   component: lazyRouteComponent(() => import('./pages/agents/new-agent-page.tsx'), 'NewAgentPage'),
 })
+const compareAgents = createRoute({
+  ...at('/agents/compare'),
+  validateSearch: texts('a', 'b', 'show'),
+  component: lazyRouteComponent(() => import('./pages/agents/compare-agents-page.tsx'), 'CompareAgentsPage'),
+})
 const agent = createRoute({
-  getParentRoute: () => root,
-  path: '/agents/$agentId',
+  ...at('/agents/$agentId'),
   component: lazyRouteComponent(() => import('./pages/agents/agent-page.tsx'), 'AgentPage'),
 })
 const agentAccess = createRoute({
-  getParentRoute: () => root,
-  path: '/agents/$agentId/access',
+  ...at('/agents/$agentId/access'),
   component: lazyRouteComponent(() => import('./pages/agents/agent-access-page.tsx'), 'AgentAccessPage'),
 })
 const agentKeys = createRoute({
-  getParentRoute: () => root,
-  path: '/agents/$agentId/keys',
+  ...at('/agents/$agentId/keys'),
   component: lazyRouteComponent(() => import('./pages/agents/agent-keys-page.tsx'), 'AgentKeysPage'),
 })
 const agentBudget = createRoute({
-  getParentRoute: () => root,
-  path: '/agents/$agentId/budget',
+  ...at('/agents/$agentId/budget'),
   component: lazyRouteComponent(() => import('./pages/agents/agent-budget-page.tsx'), 'AgentBudgetPage'),
 })
 const agentActivity = createRoute({
-  getParentRoute: () => root,
-  path: '/agents/$agentId/activity',
+  ...at('/agents/$agentId/activity'),
   component: lazyRouteComponent(() => import('./pages/agents/agent-activity-page.tsx'), 'AgentActivityPage'),
 })
 const agentConnect = createRoute({
-  getParentRoute: () => root,
-  path: '/agents/$agentId/connect',
+  ...at('/agents/$agentId/connect'),
   component: lazyRouteComponent(() => import('./pages/agents/agent-connect-page.tsx'), 'AgentConnectPage'),
 })
 const people = createRoute({
-  getParentRoute: () => root,
-  path: '/people',
+  ...at('/people'),
   validateSearch: texts('filter'),
   component: lazyRouteComponent(() => import('./pages/people/people-page.tsx'), 'PeoplePage'),
 })
 const groups = createRoute({
-  getParentRoute: () => root,
-  path: '/people/groups',
+  ...at('/people/groups'),
   component: lazyRouteComponent(() => import('./pages/people/groups-page.tsx'), 'GroupsPage'),
 })
 const invites = createRoute({
-  getParentRoute: () => root,
-  path: '/people/invites',
+  ...at('/people/invites'),
   component: lazyRouteComponent(() => import('./pages/people/invites-page.tsx'), 'InvitesPage'),
 })
 const licenses = createRoute({
-  getParentRoute: () => root,
-  path: '/licenses',
+  ...at('/licenses'),
   validateSearch: texts('filter'),
   component: lazyRouteComponent(() => import('./pages/licenses/licenses-page.tsx'), 'LicensesPage'),
 })
 const buyLicense = createRoute({
-  getParentRoute: () => root,
-  path: '/licenses/buy',
+  ...at('/licenses/buy'),
   validateSearch: texts('search', 'slug', 'quantity'),
   component: lazyRouteComponent(() => import('./pages/licenses/buy-license-page.tsx'), 'BuyLicensePage'),
 })
 const purchase = createRoute({
-  getParentRoute: () => root,
-  path: '/licenses/purchases/$purchaseId',
+  ...at('/licenses/purchases/$purchaseId'),
   validateSearch: texts('termination'),
   component: lazyRouteComponent(() => import('./pages/licenses/purchase-page.tsx'), 'PurchasePage'),
 })
 const billing = createRoute({
-  getParentRoute: () => root,
-  path: '/billing',
+  ...at('/billing'),
   component: lazyRouteComponent(() => import('./pages/billing/billing-page.tsx'), 'BillingPage'),
 })
 const budgets = createRoute({
-  getParentRoute: () => root,
-  path: '/billing/budgets',
+  ...at('/billing/budgets'),
   component: lazyRouteComponent(() => import('./pages/billing/budgets-page.tsx'), 'BudgetsPage'),
 })
 const transactions = createRoute({
-  getParentRoute: () => root,
-  path: '/billing/transactions',
+  ...at('/billing/transactions'),
   validateSearch: texts('page'),
   component: lazyRouteComponent(() => import('./pages/billing/transactions-page.tsx'), 'TransactionsPage'),
 })
 const funding = createRoute({
-  getParentRoute: () => root,
-  path: '/billing/funding',
+  ...at('/billing/funding'),
   validateSearch: texts('intent'),
   component: lazyRouteComponent(() => import('./pages/billing/funding-page.tsx'), 'FundingPage'),
 })
 const charges = createRoute({
-  getParentRoute: () => root,
-  path: '/billing/charges',
+  ...at('/billing/charges'),
   validateSearch: texts('month'),
   component: lazyRouteComponent(() => import('./pages/billing/charges-page.tsx'), 'ChargesPage'),
 })
 const activity = createRoute({
-  getParentRoute: () => root,
-  path: '/activity',
+  ...at('/activity'),
   validateSearch: texts('lens', 'filter', 'from', 'to', 'row'),
   component: lazyRouteComponent(() => import('./pages/activity/activity-page.tsx'), 'ActivityPage'),
 })
 const transparency = createRoute({
-  getParentRoute: () => root,
-  path: '/transparency',
+  ...at('/transparency'),
   validateSearch: texts('entry'),
   component: lazyRouteComponent(() => import('./pages/transparency/transparency-page.tsx'), 'TransparencyPage'),
 })
 const signers = createRoute({
-  getParentRoute: () => root,
-  path: '/transparency/signers',
+  ...at('/transparency/signers'),
   component: lazyRouteComponent(() => import('./pages/transparency/signers-page.tsx'), 'SignersPage'),
 })
 const evidence = createRoute({
-  getParentRoute: () => root,
-  path: '/transparency/evidence',
+  ...at('/transparency/evidence'),
   component: lazyRouteComponent(() => import('./pages/transparency/evidence-page.tsx'), 'EvidencePage'),
 })
 const webhooks = createRoute({
-  getParentRoute: () => root,
-  path: '/webhooks',
+  ...at('/webhooks'),
   component: lazyRouteComponent(() => import('./pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
 })
 const webhook = createRoute({
-  getParentRoute: () => root,
-  path: '/webhooks/$webhookId',
+  ...at('/webhooks/$webhookId'),
   validateSearch: texts('delivery'),
   component: lazyRouteComponent(() => import('./pages/webhooks/webhook-page.tsx'), 'WebhookPage'),
 })
 const domains = createRoute({
-  getParentRoute: () => root,
-  path: '/domains',
+  ...at('/domains'),
   validateSearch: texts('domain'),
   component: lazyRouteComponent(() => import('./pages/domains/domains-page.tsx'), 'DomainsPage'),
 })
 const settings = createRoute({
-  getParentRoute: () => root,
-  path: '/settings',
+  ...at('/settings'),
   component: lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
 })
 const sessions = createRoute({
-  getParentRoute: () => root,
-  path: '/settings/sessions',
+  ...at('/settings/sessions'),
   component: lazyRouteComponent(() => import('./pages/settings/sessions-page.tsx'), 'SessionsPage'),
 })
 const security = createRoute({
-  getParentRoute: () => root,
-  path: '/settings/security',
+  ...at('/settings/security'),
   component: lazyRouteComponent(() => import('./pages/settings/security-page.tsx'), 'SecurityPage'),
 })
 const system = createRoute({
-  getParentRoute: () => root,
-  path: '/system',
+  ...at('/system'),
   component: lazyRouteComponent(() => import('./pages/system/system-page.tsx'), 'SystemPage'),
 })
 
 export const router = createRouter({
   routeTree: root.addChildren([
     overview,
+    approvals,
     vaults,
     vault,
     vaultEnvironment,
@@ -249,6 +221,7 @@ export const router = createRouter({
     project,
     agents,
     newAgent,
+    compareAgents,
     agent,
     agentAccess,
     agentKeys,

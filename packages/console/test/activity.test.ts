@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { Strongroom } from '@strongroom/sdk'
+import { memoryTrust, Strongroom } from '@strongroom/sdk'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { keysOf } from '../../sdk/test/engine/server.ts'
 import { formatFilter, matches, parseFilter } from '../src/pages/activity/filter-tokens.ts'
 import type { ActivityRow } from '../src/pages/activity/rows.ts'
 import { bucketsOf } from '../src/plot/buckets.ts'
 import { csvOf } from '../src/plot/twin.tsx'
+import { readViews } from '../src/ui/saved-views.tsx'
 import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // What happened, as it happens. Catches a filter that finds too much or too little, rows that move under who reads them, a trace that
@@ -108,7 +109,7 @@ beforeAll(async () => {
     keys: { material: keysOf('deployNext') },
     vaults: [{ vault: world.demo.prodId, role: 'read' }],
   })
-  bot = new Strongroom({ bundle: created.bundle.reveal(), cache: false })
+  bot = new Strongroom({ bundle: created.bundle.reveal(), trustStore: memoryTrust(), cache: false })
 })
 afterAll(() => world?.close())
 
@@ -201,4 +202,12 @@ it('is read and narrowed by the keyboard: a value at a time, a stretch into the 
   expect(lines.map((line) => (JSON.parse(line) as { action: string }).action)).toContain('project.create')
   expect(tab.problems).toEqual([])
   await tab.context.close()
+})
+
+it('takes nothing from the device that is not a view', () => {
+  expect(readViews(null)).toEqual([])
+  expect(readViews('{"name":1}')).toEqual([])
+  expect(readViews('no json')).toEqual([])
+  const view = { name: 'a', search: { filter: 'x' } }
+  expect(readViews(JSON.stringify([view, { name: 'b', search: { filter: 1 } }, null, { name: 'c' }]))).toEqual([view])
 })

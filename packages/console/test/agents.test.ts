@@ -9,7 +9,8 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 // Agents in the console: made by keyboard alone and read with what was downloaded; what happens where making one breaks off; keys that
 // a machine makes itself; and how a key goes on or ends.
 // Seen red: Continue without a stored key, no question on leaving, a resume that wraps nothing, a signature that is never sent, one for
-// another key than the pasted one, a rotation that tells the server before the new bundle is stored.
+// another key than the pasted one, a rotation that tells the server before the new bundle is stored, a vault whose key counts without
+// being held.
 
 let world: World
 beforeAll(async () => {
@@ -143,7 +144,15 @@ async function requestFrom(enrolment: string, key: KeyName): Promise<string> {
     Record<'server' | 'apiKey' | 'agentId' | 'trustAnchor' | 'endorser', string>
   >
   const { provider } = await generateRuntimeKey({ principal: `agent:${agentId}`, material: keysOf(key) })
-  const machine = new Strongroom({ server, apiKey, agentId, trustAnchor, privateKey: provider, cache: false })
+  const machine = new Strongroom({
+    server,
+    apiKey,
+    agentId,
+    trustAnchor,
+    privateKey: provider,
+    trustStore: memoryTrust(),
+    cache: false,
+  })
   return (await machine.agents.requestEndorsement(endorser)).keyId
 }
 
@@ -243,6 +252,47 @@ it('rotates a private key with its bundle, ends it, and archives the agent by it
   await page.getByLabel('Type old-bot to go on').fill('old-bot')
   await button(tab, 'Archive for good').click()
   await page.getByText('archived', { exact: true }).waitFor()
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})
+
+it('shows what one agent may and another may not, and keeps a filter under a name', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  await visit(tab, '/agents')
+  await page.getByLabel('Select checkout-bot', { exact: true }).check()
+  await page.getByLabel('Select ci', { exact: true }).check()
+  await page.getByRole('link', { name: 'Compare' }).click()
+  const table = page.getByRole('table', { name: 'Two agents' })
+  const cells = async (what: RegExp) => table.getByRole('row', { name: what }).getByRole('cell').allTextContents()
+  await table.waitFor()
+  expect((await cells(/prod/)).slice(1)).toEqual(['prod', 'read, holds the key', 'no', 'differs'])
+  expect((await cells(/staging/)).slice(1)).toEqual(['staging', 'no', 'write, holds the key', 'differs'])
+  expect((await cells(/machine\.vault\.write/)).slice(2)).toEqual(['no', 'yes', 'differs'])
+  expect(await table.getByText('machine.vault.read').count()).toBe(0)
+  await page.getByLabel('What is the same too').check()
+  expect((await cells(/machine\.vault\.read/)).slice(2)).toEqual(['yes', 'yes', 'same'])
+  expect(new URL(page.url()).searchParams.get('show')).toBe('all')
+
+  await visit(tab, '/agents')
+  await page.getByLabel('Filter agents').fill('payments')
+  await button(tab, 'Views').click()
+  await page.getByRole('menuitem', { name: 'Save what is shown' }).click()
+  await page.getByLabel('Name of the view').fill('the shop')
+  await button(tab, 'Save').click()
+  // It is there after the page was loaded anew, and holds nothing but the filter.
+  await page.reload()
+  await unlock(tab)
+  await visit(tab, '/agents')
+  await expect.poll(() => page.getByLabel('Filter agents').inputValue()).toBe('')
+  await button(tab, 'Views').click()
+  await page.getByRole('menuitem', { name: 'the shop' }).click()
+  await expect.poll(() => page.getByLabel('Filter agents').inputValue()).toBe('payments')
+  const kept = await page.evaluate(() => Object.entries(localStorage).filter(([key]) => key.startsWith('views ')))
+  expect(kept.map(([, text]) => text)).toEqual(['[{"name":"the shop","search":{"filter":"payments"}}]'])
+  await visit(tab, '/activity')
+  await button(tab, 'Views').click()
+  await page.getByRole('menuitem', { name: 'None yet: filter, then save it here' }).waitFor()
   expect(tab.problems).toEqual([])
   await tab.context.close()
 })

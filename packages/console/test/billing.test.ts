@@ -1,16 +1,19 @@
 import { readFileSync } from 'node:fs'
 import { type Budget, type License, money } from '@strongroom/contract'
+import type { CreditTransaction } from '@strongroom/sdk'
 import type { Page } from 'playwright'
 import decodeQR from 'qr/decode.js'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { CONFIRMATIONS, startTokens } from '../../server/test/chain/funding-world.ts'
 import { elapsedOf, paceSentence, purchasesOf, refusedBy, windowSentence } from '../src/pages/billing/budget-windows.ts'
 import { monthBeside } from '../src/pages/billing/charges-page.tsx'
+import { spendSteps } from '../src/pages/billing/spend-over-time.ts'
 import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // Credit, budgets and charges, with credit that comes over a real chain. Catches: a code that pays somebody else, progress that is not
 // live, a budget that is saved with another limit, an end without a way back, sums that are rounded, a file that lacks something.
-// Seen red: windows that are sent although the form cannot say them, a code that lacks its last digit, a limit that refuses what just fits.
+// Seen red: windows that are sent although the form cannot say them, a code that lacks its last digit, a limit that refuses what just
+// fits, money that is only held drawn as spent.
 
 let tokens: Awaited<ReturnType<typeof startTokens>>
 let world: World
@@ -151,6 +154,27 @@ it('changes a budget of several windows and leaves them as they are, on the page
   expect(rules(after?.activeWindows ?? [])).toEqual(rules(activeWindows))
 })
 
+it('draws what was spent this month beside an even pace, and gives the same numbers as a table', async () => {
+  await visit(tab, '/billing')
+  const plot = page.getByRole('figure', { name: 'Spent this month, in USD' })
+  await plot.getByText(/^12\.50 USD of 40\.00 USD spent; an even pace would be at [\d.]+ USD by now\.$/).waitFor()
+  const slider = plot.getByRole('slider')
+  await slider.focus()
+  await page.keyboard.press('Home')
+  await expect.poll(() => slider.getAttribute('aria-valuetext')).toMatch(/: spent 0, an even pace to the limit 0$/)
+  await plot.getByRole('button', { name: 'As a table' }).click()
+  // The beginning, the purchase, and now.
+  const rows = plot.getByRole('row')
+  await expect.poll(() => rows.count()).toBe(4)
+  expect(await rows.nth(2).getByRole('cell').nth(1).textContent()).toBe('12.5')
+  await visit(tab, '/billing/budgets')
+  await page.getByText(/^Over time: checkout-bot, monthly/).click()
+  await page
+    .getByRole('figure', { name: 'checkout-bot, monthly: spent over time in USD' })
+    .getByText(/^0\.00 USD of 25\.00 USD spent/)
+    .waitFor()
+})
+
 it('gives every movement and every charge as a file, to the last digit', async () => {
   await visit(tab, '/billing/transactions')
   await page.getByRole('row', { name: /paid in/ }).waitFor()
@@ -196,4 +220,21 @@ it('reckons with windows and months', () => {
   expect(refusedBy(own, { kind: 'daily', limit: 12n, atOnce: 5n })).toBe(2)
   expect(refusedBy(purchasesOf(all, { subjectType: 'org', subjectId: 'o' }, now), { kind: 'daily', limit: 6n })).toBe(1)
   expect([monthBeside('2026-01', -1), monthBeside('2026-12', 1)]).toEqual(['2025-12', '2027-01'])
+  // Of its own purchases in the window, oldest first; what is only held is not spent.
+  const moved = (type: string, day: number, amount: string, id: string) => ({
+    ...{ type, amount: money(amount), ref: { type: 'license_purchase', id } },
+    occurredAt: `2026-11-${String(day).padStart(2, '0')}T00:00:00.000Z`,
+  })
+  const transactions = [
+    moved('refund', 9, '2', 'one'),
+    moved('capture', 8, '-5', 'two'),
+    moved('capture', 3, '-6', 'one'),
+    moved('hold', 2, '-6', 'one'),
+  ] as CreditTransaction[]
+  const licenses = [{ purchaseId: 'one', buyer: 'agent:a' }] as License[]
+  const counted = { window: { ...window, spent: money('4') }, transactions, licenses, now }
+  const amounts = (subjectType: 'agent' | 'org') =>
+    spendSteps({ ...counted, subject: { subjectType, subjectId: 'a' } }).map(({ amount }) => amount)
+  expect(amounts('agent')).toEqual([0n, 6n, 4n, 4n])
+  expect(amounts('org')).toEqual([0n, 6n, 11n, 9n, 4n])
 })

@@ -1,4 +1,4 @@
-import { acceptInvite, makeUserInvite, Strongroom } from '@strongroom/sdk'
+import { acceptInvite, makeUserInvite, memoryTrust, Strongroom } from '@strongroom/sdk'
 import { keysOf, type TestServer } from '../../sdk/test/engine/server.ts'
 import { type DemoMoney, fillMoney } from './demo-money.ts'
 
@@ -11,6 +11,7 @@ export interface Demo extends DemoMoney {
   /** In prod, with fields of both kinds and a file. */
   readonly itemId: string
   readonly agentId: string
+  readonly otherAgentId: string
   readonly projectId: string
 }
 
@@ -60,6 +61,8 @@ export const clientOf = ({ url, founder }: TestServer): Strongroom =>
     accessToken: founder.accessToken,
     privateKey: founder.exportPem().reveal(),
     trustAnchor: founder.trustAnchor,
+    // Servers of tests are copies with logs of their own: what one was seen to say is not kept for another.
+    trustStore: memoryTrust(),
     cache: false,
   })
 
@@ -72,12 +75,12 @@ export async function seedDemo(server: TestServer): Promise<Demo> {
     keys: { material: keysOf('deploy') },
     vaults: [{ vault: prodId, role: 'read' }],
   })
-  await strongroom.agents.create({
+  const ci = await strongroom.agents.create({
     name: 'ci',
     keys: { material: keysOf('worker') },
     vaults: [{ vault: stagingId, role: 'write' }],
   })
-  const bot = new Strongroom({ bundle: created.bundle.reveal(), cache: false })
+  const bot = new Strongroom({ bundle: created.bundle.reveal(), trustStore: memoryTrust(), cache: false })
   await bot.secrets.env({ vault: prodId })
   // What it may not do is in the audit as well.
   await bot.budgets.list().catch(() => undefined)
@@ -90,5 +93,6 @@ export async function seedDemo(server: TestServer): Promise<Demo> {
   await fillPeople(server)
   const project = await strongroom.projects.create({ name: 'shop', vaults: [prodId, stagingId] })
   const spent = await fillMoney(server, strongroom)
-  return { strongroom, prodId, stagingId, itemId, agentId: created.agent.agentId, projectId: project.id, ...spent }
+  const agents = { agentId: created.agent.agentId, otherAgentId: ci.agent.agentId }
+  return { strongroom, prodId, stagingId, itemId, ...agents, projectId: project.id, ...spent }
 }

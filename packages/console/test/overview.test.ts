@@ -1,11 +1,14 @@
-import { Strongroom } from '@strongroom/sdk'
+import type { Budget } from '@strongroom/contract'
+import { type Agent, type AuditEvent, memoryTrust, Strongroom } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { keysOf, startServer, type TestServer } from '../../sdk/test/engine/server.ts'
+import { unusedAgents, usedUp } from '../src/pages/approvals/queries.ts'
 import { signIn, startWorld, type World } from './world.ts'
 
 // What a person sees first. Catches a number that does not lead to what it counts, something that waits and is not told, and a first
 // five minutes that does not notice what was done elsewhere.
-// Seen red: a refusal counted as a success, an accepted invite left out, the checklist asked only once.
+// Seen red: a refusal counted as a success, an accepted invite left out, the checklist asked only once, a decision after which the count
+// stays, a budget that only tells counted as one that refuses.
 
 let world: World
 let empty: TestServer
@@ -68,6 +71,69 @@ it('says what waits, what is spent in words, and what was verified here', async 
   await tab.context.close()
 })
 
+it('decides what waits right where it waits, by keyboard, and counts it beside the place', async () => {
+  // A second vault whose key is due: what waits is what the test before left, and this.
+  const { strongroom, prodId, agentId, webhookId } = world.demo
+  // Fails or not, depending on the hour; one that somebody switched off waits for nobody.
+  await strongroom.webhooks.update(webhookId, { status: 'disabled' })
+  await strongroom.permissions.revoke({ vault: prodId }, `agent:${agentId}`, { deferRotation: true })
+  const tab = await world.alice()
+  const { page } = tab
+  const place = page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name: /^Approvals/ })
+  await place.click()
+  await page.getByRole('heading', { name: 'Approvals' }).waitFor()
+  const rows = page.getByRole('list', { name: 'What waits' }).getByRole('listitem')
+  await expect.poll(() => rows.count()).toBe(3)
+  await expect.poll(() => place.textContent()).toBe('Approvals: 3 waiting')
+
+  // Somebody who joined: the words are compared before anything is signed.
+  const bob = page.getByRole('link', { name: 'Bob Ray accepted an invite and waits for a signature' })
+  await bob.focus()
+  await page.keyboard.press('a')
+  const sign = page.getByRole('dialog').getByRole('button', { name: 'Sign', exact: true })
+  await expect.poll(() => sign.isDisabled()).toBe(true)
+  await page.getByLabel(/reads the same words to me/).check()
+  await sign.click()
+  await bob.waitFor({ state: 'detached' })
+  await expect.poll(() => place.textContent()).toBe('Approvals: 2 waiting')
+  const { data } = await world.server.founder.client.invites.list({})
+  expect(data.find(({ email }) => email.startsWith('bob@'))?.status).toBe('endorsed')
+
+  // Two vault keys are due: both at once, each on its own.
+  await page.getByRole('button', { name: 'Rotate 2 vault keys' }).click()
+  await page.getByRole('button', { name: 'Rotate all' }).click()
+  const done = page.getByRole('list', { name: 'What is done' })
+  await expect.poll(() => done.getByText('done', { exact: true }).count()).toBe(2)
+  await page.getByRole('dialog').getByRole('button', { name: 'Close' }).last().click()
+  await page.getByRole('heading', { name: 'Nothing waits for you' }).waitFor()
+  await expect.poll(() => place.textContent()).toBe('Approvals')
+  expect((await strongroom.vaults.list()).filter(({ rotationDue }) => rotationDue !== null)).toEqual([])
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})
+
+it('says which budgets have nothing left, and which agents are of no use', () => {
+  const window = { remaining: { amount: '0' }, limit: { amount: '1000000' } }
+  const budget = (change: object) =>
+    ({ status: 'active', enforcement: 'hard', activeWindows: [window], ...change }) as unknown as Budget
+  const some = [
+    budget({}),
+    budget({ enforcement: 'notify' }),
+    budget({ status: 'archived' }),
+    budget({ activeWindows: [{ ...window, remaining: { amount: '1' } }] }),
+  ]
+  expect(usedUp(some)).toEqual([some[0]])
+
+  const now = new Date('2026-06-01T00:00:00Z')
+  const agent = (agentId: string, createdAt: string) =>
+    ({ agentId, status: 'active', createdAt: new Date(createdAt) }) as Agent
+  const agents = [agent('old', '2026-01-01'), agent('busy', '2026-01-01'), agent('new', '2026-05-20')]
+  const events = [{ actor: { id: 'agent:busy' }, occurredAt: '2026-05-01T00:00:00Z' }] as AuditEvent[]
+  expect(unusedAgents(agents, { rows: events, isAll: true }, now)).toEqual([agents[0]])
+  // Who is not among the newest events may be among older ones.
+  expect(unusedAgents(agents, { rows: events, isAll: false }, now)).toEqual([])
+})
+
 it('ticks the first five minutes as they happen elsewhere', async () => {
   const tab = await world.stranger({ origin: empty.url })
   const { page } = tab
@@ -82,6 +148,7 @@ it('ticks the first five minutes as they happen elsewhere', async () => {
     accessToken: founder.accessToken,
     privateKey: founder.exportPem().reveal(),
     trustAnchor: founder.trustAnchor,
+    trustStore: memoryTrust(),
     cache: false,
   })
   const { vaultId } = await elsewhere.vaults.create({ name: 'dev' })
@@ -96,7 +163,9 @@ it('ticks the first five minutes as they happen elsewhere', async () => {
     vaults: [{ vault: vaultId, role: 'read' }],
   })
   await done('Give something that is not a person its own key').waitFor()
-  await new Strongroom({ bundle: bundle.reveal(), cache: false }).secrets.env({ vault: vaultId })
+  await new Strongroom({ bundle: bundle.reveal(), trustStore: memoryTrust(), cache: false }).secrets.env({
+    vault: vaultId,
+  })
   // With that it is no longer new: the list has done its work and goes.
   await list.waitFor({ state: 'detached' })
   expect(tab.problems).toEqual([])

@@ -1,14 +1,13 @@
-import type { ItemSummary } from '@strongroom/sdk'
 import type { Page } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { diffOf } from '../src/pages/vaults/env-diff.ts'
-import { matrixOf, missingIn } from '../src/pages/vaults/environment-matrix.ts'
 import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 
 // The pages of vaults, as a person with a keyboard uses them. Seen red with: a value shown at the first Enter, and by a press that is
 // too short; Escape that closes over what is being typed; a refused name that is saved, changed variables that are not; another vault
 // that counts, a variable added to another vault; a revocation that is not deferred, a rotation without a new key; a file that lacks
-// its first byte, one that is not removed; a vault that is not archived; calls that fail because another page's call was ended.
+// its first byte, one that is not removed; a vault that is not archived; calls that fail because another page's call was ended; a
+// history that ends at the first version it meets, and one that takes any version for an earlier one; a holder whose key was wrapped by
+// nobody.
 
 let world: World
 let tab: Tab
@@ -70,6 +69,17 @@ it('makes, reveals, edits and closes an item by keyboard, with no value in the p
   await drawer().getByText('version 2', { exact: false }).first().waitFor()
   expect(await read('sr://prod/mailer%20<b>/SMTP_PASSWORD')).toBe('hunter3')
 
+  // Who wrote which version, back from the one that was verified; and who has read it.
+  const history = drawer().getByRole('region', { name: 'History' })
+  await history.getByText(/Last read, as the server tells: .*Alice/).waitFor()
+  await press('Show the versions')
+  const versions = history.getByRole('list', { name: 'Versions, newest first' }).getByRole('listitem')
+  await expect.poll(() => versions.allTextContents()).toHaveLength(2)
+  expect((await versions.allTextContents()).map((text) => text.slice(0, 24))).toEqual([
+    'version 2Alice changed i',
+    'version 1Alice brought i',
+  ])
+
   // Escape ends what is being typed before it closes the drawer.
   await press('Add a field')
   await page.getByLabel('Label', { exact: true }).fill('HALF')
@@ -126,48 +136,6 @@ it('says what a pasted .env would do, saves it at once, and leaves out what woul
   await page.getByRole('link', { name: 'monitoring' }).waitFor()
 })
 
-it('compares variable by variable, and sets vaults beside each other', () => {
-  const item = (name: string, ...labels: string[]): ItemSummary => ({
-    itemId: `id-${name}`,
-    name,
-    website: '',
-    status: 'active',
-    version: 1,
-    labels,
-  })
-  const here = [item('a', 'ONE', 'TWICE'), item('b', 'TWICE', 'TWO')]
-  const lines = diffOf(
-    [
-      { name: 'ONE', value: 'same', line: 1 },
-      { name: 'TWO', value: 'other', line: 2 },
-      { name: 'TWICE', value: 'x', line: 3 },
-      { name: 'NEW', value: 'x', line: 4 },
-      { name: 'LD_PRELOAD', value: 'x', line: 5 },
-      { name: 'ONE', value: '', line: 6 },
-    ],
-    here,
-    (name) => name === 'ONE',
-  )
-  expect(Object.fromEntries(lines.map(({ name, state }) => [name, state]))).toEqual({
-    ONE: 'no value',
-    TWO: 'changed',
-    TWICE: 'in several items',
-    NEW: 'new',
-    LD_PRELOAD: 'refused name',
-  })
-  const rows = matrixOf([
-    { vaultId: 'v2', name: 'prod', items: here },
-    { vaultId: 'v1', name: 'staging', items: [item('c', 'ONE')] },
-    { vaultId: 'v3', name: 'closed', items: undefined },
-  ])
-  expect(rows.map(({ name }) => name)).toEqual(['ONE', 'TWICE', 'TWO'])
-  const [one, twice] = rows
-  expect([one?.cells.get('v1')?.counts, one?.cells.get('v2')?.counts]).toEqual([true, false])
-  expect(twice).toMatchObject({ isDuplicate: true, isMissing: true })
-  expect(one?.cells.get('v3')).toBeUndefined()
-  expect([missingIn(rows, 'v1'), missingIn(rows, 'v3')]).toEqual([['TWICE', 'TWO'], []])
-})
-
 it('shows what a vault lacks beside the others of its project, and adds it there', async () => {
   const { prodId, stagingId } = world.demo
   await visit(tab, `/vaults/${prodId}/environment`)
@@ -214,8 +182,12 @@ it('shares, explains, revokes without a new key, says that one is due, and rotat
   await drawer().getByRole('button', { name: 'Close' }).last().click()
   await page.getByText('A new key is due.').waitFor({ state: 'detached' })
   expect(await strongroom.vaults.get(prodId)).toMatchObject({ rotationDue: null, olderKeys: [] })
-  await press('Since when, from the log')
+  // What the log says of the key, and the audit of who used it.
+  await press('Since when and by whom, from the log')
   await page.getByRole('columnheader', { name: 'Since' }).waitFor()
+  const bot = page.getByRole('table', { name: 'Holders' }).getByRole('row', { name: /checkout-bot/ })
+  await expect.poll(() => bot.locator('[data-label="Wrapped by"]').textContent()).toBe('Alice')
+  await expect.poll(() => bot.locator('[data-label="Last read"] time').count()).toBe(1)
 })
 
 it('refuses that the only admin takes the vault from herself, and changes nothing', async () => {
@@ -279,4 +251,20 @@ it('moves and archives what is ticked, tells of it, and archives a vault by its 
     .getByText('archived')
     .waitFor()
   expect(tab.problems).toEqual([])
+})
+
+it('raises the alarm where an earlier version of the vault is not the one that the next one names', async () => {
+  const { prodId } = world.demo
+  await visit(tab, `/vaults/${prodId}`)
+  await page.getByRole('link', { name: 'database', exact: true }).click()
+  let served: string | undefined
+  await page.route('**/transparency/doc/*', async (route) => {
+    // The first one again and again, in the place of those before it.
+    served ??= await (await route.fetch()).text()
+    await route.fulfill({ contentType: 'application/json', body: served })
+  })
+  await press('Show the versions')
+  await page.getByRole('heading', { name: 'The server gave an answer that does not verify' }).waitFor()
+  expect(await page.getByRole('alert').locator('strong').first().textContent()).toBe('head_mismatch')
+  expect(await page.getByRole('navigation').count()).toBe(0)
 })

@@ -106,6 +106,12 @@ function Drawn({ name, lines, height = 132, format = String }: StepLineMembers) 
               strokeDasharray={DASHES[mark.texture]}
             />
           ))}
+          {lines.map(({ label, mark, points: own, isStraight }) => {
+            const last = own.findLast(({ value }) => value !== null)
+            return last && !isStraight ? (
+              <circle key={label} cx={x(last.at)} cy={y(last.value ?? 0)} r="2.5" fill={colourOf(mark)} />
+            ) : null
+          })}
           {here && (
             <line
               x1={x(here.at)}

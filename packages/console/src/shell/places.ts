@@ -15,7 +15,13 @@ export interface Group {
 }
 
 export const GROUPS: readonly Group[] = [
-  { title: undefined, places: [{ label: 'Overview', to: '/', key: 'o' }] },
+  {
+    title: undefined,
+    places: [
+      { label: 'Overview', to: '/', key: 'o' },
+      { label: 'Approvals', to: '/approvals', key: 'n' },
+    ],
+  },
   {
     title: 'Secrets',
     places: [

@@ -1,5 +1,8 @@
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
+import { needsQuery } from '../pages/approvals/queries.ts'
 import { useLastVerified } from '../session/alarm.ts'
+import { useOpenSession } from '../session/session.ts'
 import { ago } from '../ui/when.tsx'
 import { GROUPS, type Place } from './places.ts'
 
@@ -12,8 +15,23 @@ function RailLink({ place: { label, to } }: { readonly place: Place }) {
         className="flex min-h-8 items-center rounded-control px-2.5 text-ink-2 no-underline hover:bg-raised hover:text-ink hover:no-underline aria-[current=page]:bg-raised aria-[current=page]:font-[550] aria-[current=page]:text-ink"
       >
         {label}
+        {to === '/approvals' && <Waiting />}
       </Link>
     </li>
+  )
+}
+
+/** How much waits for somebody to decide. */
+function Waiting() {
+  const { strongroom, client } = useOpenSession()
+  const { data: needs = [] } = useQuery(needsQuery(strongroom, client))
+  if (needs.length === 0) return null
+  return (
+    <span className="ml-auto text-warn">
+      <span className="sr-only">: </span>
+      {needs.length}
+      <span className="sr-only"> waiting</span>
+    </span>
   )
 }
 
@@ -23,7 +41,9 @@ function LastVerified() {
   if (!last) return null
   return (
     <p className="px-2.5 text-label text-seal">
-      ✓ verified here {ago(new Date(last.at))}, in {Math.round(last.ms)} ms
+      ✓ verified here {ago(new Date(last.at))}, in{'\u00a0'}
+      {Math.round(last.ms)}
+      {'\u00a0'}ms
     </p>
   )
 }

@@ -6,6 +6,8 @@ export function ShortcutList({ open, onClose }: { readonly open: boolean; onClos
     ['Ctrl K', 'Search and act'],
     ['/', 'To the filter of a page'],
     ['?', 'This list'],
+    ['j k', 'From row to row, on Approvals and Activity'],
+    ['a d o', 'Accept, decline or open the row, on Approvals'],
     ...PLACES.map(({ key, label }) => [`g ${key}`, label] as const),
   ]
   return (

@@ -1,5 +1,5 @@
 import { useNavigate } from '@tanstack/react-router'
-import { useEffect, useRef } from 'react'
+import { useEffect } from 'react'
 import { PLACES } from './places.ts'
 
 const OFF = 'single-keys-off'
@@ -8,8 +8,13 @@ export const areSingleKeysOn = (): boolean => localStorage.getItem(OFF) === null
 export const setSingleKeys = (on: boolean): void =>
   on ? localStorage.removeItem(OFF) : localStorage.setItem(OFF, 'yes')
 
-const isTyping = ({ target }: KeyboardEvent): boolean =>
+export const isTyping = ({ target }: KeyboardEvent): boolean =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+
+const JUMP_MS = 1200
+let jumpingSince = 0
+/** `g` was pressed just now: the next letter is a place. */
+export const isJumping = (): boolean => Date.now() - jumpingSince < JUMP_MS
 
 interface Listening {
   onPalette(): void
@@ -18,7 +23,6 @@ interface Listening {
 
 export function useShortcuts({ onPalette, onHelp }: Listening): void {
   const navigate = useNavigate()
-  const jumping = useRef(0)
   useEffect(() => {
     const listen = (event: KeyboardEvent): void => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === 'k') {
@@ -27,8 +31,8 @@ export function useShortcuts({ onPalette, onHelp }: Listening): void {
         return
       }
       if (isTyping(event) || event.metaKey || event.ctrlKey || event.altKey || !areSingleKeysOn()) return
-      const place = Date.now() - jumping.current < 1200 && PLACES.find(({ key }) => key === event.key)
-      jumping.current = event.key === 'g' ? Date.now() : 0
+      const place = isJumping() && PLACES.find(({ key }) => key === event.key)
+      jumpingSince = event.key === 'g' ? Date.now() : 0
       if (place) void navigate({ to: place.to })
       else if (event.key === '?') onHelp()
       else if (event.key === '/') {

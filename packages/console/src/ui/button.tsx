@@ -43,17 +43,19 @@ export function Button({ kind, busy = false, disabled, className, type = 'button
 /** A button that is an icon; its name is said and shown on hover. */
 export function IconButton({
   label,
+  isSmall = false,
   className,
   children,
   ...rest
-}: ComponentProps<'button'> & { readonly label: string }) {
+}: ComponentProps<'button'> & { readonly label: string; readonly isSmall?: boolean }) {
   return (
     <button
       type="button"
       aria-label={label}
       title={label}
       className={classes(
-        'inline-grid size-8 cursor-pointer place-items-center rounded-control text-ink-2 hover:bg-raised hover:text-ink',
+        'inline-grid cursor-pointer place-items-center rounded-control text-ink-2 hover:bg-raised hover:text-ink',
+        isSmall ? 'size-6' : 'size-8',
         className,
       )}
       {...rest}

@@ -1,5 +1,5 @@
 import { Check, Copy } from 'lucide-react'
-import { useEffect, useState } from 'react'
+import { Fragment, useEffect, useState } from 'react'
 import { IconButton } from './button.tsx'
 import { classes } from './classes.ts'
 
@@ -23,7 +23,7 @@ export function useCopy(): readonly [copied: boolean, copy: (text: string) => vo
 export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
   const [copied, copy] = useCopy()
   return (
-    <IconButton label={copied ? 'Copied' : label} onClick={() => copy(text)} className="size-6">
+    <IconButton label={copied ? 'Copied' : label} isSmall onClick={() => copy(text)}>
       {copied ? <Check size={14} strokeWidth={1.5} /> : <Copy size={14} strokeWidth={1.5} />}
     </IconButton>
   )
@@ -35,7 +35,16 @@ export function CopyLine({ label, text }: { readonly label: string; readonly tex
     <div className="grid gap-1">
       <span className="text-label text-ink-3">{label}</span>
       <div className="flex items-start gap-1 rounded-control border border-rule bg-raised py-1 pr-1 pl-2.5">
-        <code className="min-w-0 flex-1 wrap-anywhere">{text}</code>
+        <code className="min-w-0 flex-1 py-0.5">
+          {text.split(' ').map((word, at) => (
+            // A command is broken between its words and not at the hyphens of a flag.
+            // biome-ignore lint/suspicious/noArrayIndexKey: words of a line have a place and no name
+            <Fragment key={at}>
+              {at > 0 && ' '}
+              <span className="inline-block max-w-full wrap-anywhere">{word}</span>
+            </Fragment>
+          ))}
+        </code>
         <CopyButton text={text} label={label} />
       </div>
     </div>

@@ -80,8 +80,8 @@ export function SelectField({
 export function CheckField({ label, hint, ...rest }: Omit<FieldMembers, 'error'> & ComponentProps<'input'>) {
   const id = useId()
   return (
-    <div className="flex min-h-6 items-start gap-2">
-      <input id={id} type="checkbox" className="mt-0.5 size-4 accent-ink" {...rest} />
+    <div className="flex min-h-6 items-start gap-2 py-0.5">
+      <input id={id} type="checkbox" className="mt-0.5 size-4 shrink-0 accent-ink" {...rest} />
       <label htmlFor={id}>
         {label}
         {hint !== undefined && <span className="block text-label text-ink-3">{hint}</span>}

@@ -6,6 +6,8 @@ interface Tab {
   readonly link: LinkProps
 }
 
+const NEAREST = { block: 'nearest', inline: 'nearest' } as const
+
 interface PageMembers {
   readonly title: string
   /** Beside the title: a state, a seal. */
@@ -23,15 +25,20 @@ export function Page({ title, beside, actions, tabs, children }: PageMembers) {
   return (
     <main id="page" tabIndex={-1} className="min-w-0 flex-1 pb-16 outline-none">
       <header className="border-b border-rule px-6 pt-4">
-        <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2 pb-3">
-          <div className="flex min-w-0 items-center gap-3">
+        <div className="flex min-h-11 flex-wrap items-center justify-between gap-x-6 gap-y-2 pb-3">
+          <div className="flex min-w-0 items-center gap-x-3 max-sm:flex-wrap">
             <h1 className="truncate text-title">{title}</h1>
-            {beside}
+            {beside !== undefined && <span className="flex shrink-0 items-center gap-3">{beside}</span>}
           </div>
           {actions !== undefined && <div className="flex flex-wrap gap-2">{actions}</div>}
         </div>
         {tabs && (
-          <nav aria-label={`Parts of ${title}`} className="-mb-px flex gap-5 overflow-x-auto">
+          <nav
+            // On a narrow screen they go on beyond its edge; the one that is open is in sight.
+            ref={(parts) => parts?.querySelector('[aria-current=page]')?.scrollIntoView(NEAREST)}
+            aria-label={`Parts of ${title}`}
+            className="-mx-6 -mb-px flex gap-5 overflow-x-auto scroll-px-6 px-6 max-sm:gap-4"
+          >
             {tabs.map(({ label, link }) => (
               <Link
                 key={label}
@@ -74,11 +81,11 @@ export function Section({
 /** Names and what they stand for. */
 export function Facts({ of }: { readonly of: readonly (readonly [name: string, value: ReactNode])[] }) {
   return (
-    <dl className="grid grid-cols-[minmax(96px,max-content)_1fr] gap-x-6 gap-y-1.5">
+    <dl className="grid grid-cols-[minmax(96px,max-content)_minmax(0,1fr)] gap-x-6 gap-y-1.5">
       {of.map(([name, value]) => (
         <div key={name} className="contents">
           <dt className="text-ink-3">{name}</dt>
-          <dd className="min-w-0 break-words">{value}</dd>
+          <dd className="min-w-0 wrap-anywhere">{value}</dd>
         </div>
       ))}
     </dl>

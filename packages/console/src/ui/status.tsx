@@ -14,7 +14,8 @@ export function Status({ tone, children }: { readonly tone: Tone; readonly child
   return (
     <span
       className={classes(
-        'inline-flex items-center gap-1.5 whitespace-nowrap max-sm:wrap-anywhere max-sm:whitespace-normal',
+        // Beside other text it stands on the same line: its own line begins where theirs does.
+        'inline-flex items-center gap-1.5 align-top whitespace-nowrap max-sm:wrap-anywhere max-sm:whitespace-normal',
         TONES[tone],
       )}
     >

@@ -194,10 +194,12 @@ function BodyCell<Row extends RowData>({
       data-label={header}
       className={classes(
         'h-8 px-3 py-1 first:pl-6 last:pr-6',
+        // A row stays as high as its text; on a narrow screen, which is touched, what is pressed is as large as elsewhere.
+        'sm:[&_button]:min-h-6',
         align === 'right' && 'text-right max-sm:text-left',
         grows ? 'w-full max-w-0 truncate max-sm:max-w-none' : 'whitespace-nowrap',
-        'max-sm:grid max-sm:h-auto max-sm:justify-items-start max-sm:wrap-anywhere max-sm:w-full max-sm:grid-cols-[112px_1fr] max-sm:gap-x-3 max-sm:px-0 max-sm:first:pl-0 max-sm:last:pr-0 max-sm:whitespace-normal',
-        'max-sm:before:text-ink-3 max-sm:before:content-[attr(data-label)]',
+        'max-sm:grid max-sm:h-auto max-sm:items-baseline max-sm:justify-items-start max-sm:wrap-anywhere max-sm:w-full max-sm:grid-cols-[112px_1fr] max-sm:gap-x-3 max-sm:px-0 max-sm:first:pl-0 max-sm:last:pr-0 max-sm:whitespace-normal',
+        'max-sm:before:text-ink-3 max-sm:before:content-[attr(data-label)] max-sm:empty:hidden',
       )}
     >
       {cell(row)}

@@ -3,6 +3,8 @@ import { useMemo, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { download } from '../../ui/download.ts'
 import { Page } from '../../ui/page.tsx'
+import { useRowKeys } from '../../ui/row-keys.ts'
+import { SavedViews } from '../../ui/saved-views.tsx'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { Table } from '../../ui/table.tsx'
 import { ActivityPlot } from './activity-plot.tsx'
@@ -11,7 +13,7 @@ import { FilterBar } from './filter-bar.tsx'
 import { matches, type Names, parseFilter } from './filter-tokens.ts'
 import { LatencyPlot } from './latency-plot.tsx'
 import { isOwnRead, useLensRows } from './lens-rows.ts'
-import { LiveTail, useHeld, useRowKeys } from './live-tail.tsx'
+import { LiveTail, useHeld } from './live-tail.tsx'
 import { RangeBar } from './range-bar.tsx'
 import { type ActivityRow, LENSES, type Lens, RESULTS } from './rows.ts'
 import { useSubjectNames } from './subjects.tsx'
@@ -97,7 +99,7 @@ export function ActivityPage() {
   const wanted = { max, from }
   const answer = useLensRows(lens, wanted)
   const held = useHeld(answer.data?.rows ?? [])
-  useRowKeys(held.toggle)
+  useRowKeys({ p: held.toggle })
   const shown = narrowed(held.shown, { filter, from, to, names })
   // biome-ignore lint/correctness/useExhaustiveDependencies: names are made anew each time, and say the same
   const columns = useMemo(() => columnsFor(lens, names), [lens, names.person('user:'), answer.data])
@@ -115,6 +117,11 @@ export function ActivityPage() {
       title="Activity"
       actions={
         <>
+          <SavedViews
+            place="activity"
+            search={{ lens: search.lens, filter: search.filter, from: search.from, to: search.to }}
+            onOpen={(view) => void navigate({ to: '/activity', search: view })}
+          />
           <LiveTail held={held} />
           <Button onClick={() => save(lens, shown)} disabled={shown.length === 0}>
             Export NDJSON

@@ -1,5 +1,4 @@
-import { useEffect, useState } from 'react'
-import { areSingleKeysOn } from '../../shell/shortcuts.ts'
+import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import type { ActivityRow } from './rows.ts'
 
@@ -32,26 +31,4 @@ export function LiveTail({ held: { isHeld, fresh, toggle, catchUp } }: { readonl
       </Button>
     </>
   )
-}
-
-const isTyping = ({ target }: KeyboardEvent): boolean =>
-  target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
-
-/** `j` and `k` go from row to row, `p` holds the picture. */
-export function useRowKeys(onPause: () => void): void {
-  useEffect(() => {
-    const listen = (event: KeyboardEvent): void => {
-      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event) || !areSingleKeysOn()) return
-      // A dialog has keys of its own.
-      if (document.querySelector('[role=dialog]')) return
-      if (event.key === 'p') onPause()
-      if (event.key !== 'j' && event.key !== 'k') return
-      const rows = [...document.querySelectorAll<HTMLElement>('[data-row]')]
-      const at = rows.indexOf(document.activeElement as HTMLElement)
-      const next = rows[event.key === 'j' ? at + 1 : Math.max(0, at - 1)]
-      next?.focus()
-    }
-    addEventListener('keydown', listen)
-    return () => removeEventListener('keydown', listen)
-  }, [onPause])
 }

@@ -10,13 +10,13 @@ import { Answer } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { When } from '../../ui/when.tsx'
+import { RevokeAccessForm } from '../vaults/revoke-access-form.tsx'
 import { AgentFrame } from './agent-frame.tsx'
 import { GiveVaultForm } from './give-vault-form.tsx'
 import { permissionWords } from './permission-words.ts'
 import { PermissionsForm } from './permissions-form.tsx'
 import { isMaster } from './plan.ts'
 import { exposureQuery, type HeldVault, heldVaultsQuery } from './queries.ts'
-import { TakeVaultForm } from './take-vault-form.tsx'
 
 interface Row {
   readonly vaultId: string
@@ -119,7 +119,13 @@ function Vaults({ agent }: { readonly agent: Agent }) {
         }}
       </Answer>
       {isGiving && <GiveVaultForm agent={agent} onClose={() => setGiving(false)} />}
-      {taken && <TakeVaultForm agent={agent} vault={taken} onClose={() => setTaken(undefined)} />}
+      {taken && (
+        <RevokeAccessForm
+          target={{ vault: taken.vaultId, name: taken.name, kind: 'vault' }}
+          entry={{ principal: `agent:${agent.agentId}`, name: agent.name }}
+          onClose={() => setTaken(undefined)}
+        />
+      )}
     </>
   )
 }

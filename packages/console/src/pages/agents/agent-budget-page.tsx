@@ -14,32 +14,9 @@ import { toast } from '../../ui/toast.tsx'
 import { When } from '../../ui/when.tsx'
 import { BudgetForm } from '../billing/budget-form.tsx'
 import { subject } from '../billing/budget-subjects.ts'
-import { KIND_WORDS } from '../billing/budget-windows.ts'
-import { moneyText } from '../billing/money.tsx'
+import { BudgetWindows } from '../billing/window-list.tsx'
 import { AgentFrame } from './agent-frame.tsx'
 import { agentBudgetsQuery, agentLicensesQuery } from './queries.ts'
-import { SpendBar } from './spend-bar.tsx'
-
-type Window = Budget['activeWindows'][number]
-
-/** Words first; the bar repeats them. */
-function WindowLine({ window }: { readonly window: Window }) {
-  const { spent, reserved, remaining, limit, kind, resetsAt } = window
-  return (
-    <li className="grid gap-1.5 py-2">
-      <span>
-        {moneyText(spent)} spent, {moneyText(reserved)} reserved,{' '}
-        <strong className="text-money">{moneyText(remaining)}</strong> left of {moneyText(limit)} {KIND_WORDS[kind]}
-        {resetsAt !== null && (
-          <>
-            ; begins anew <When at={resetsAt} />
-          </>
-        )}
-      </span>
-      <SpendBar window={window} wide />
-    </li>
-  )
-}
 
 function BudgetPart({ agent, budget }: { readonly agent: Agent; readonly budget: Budget }) {
   const strongroom = useStrongroom()
@@ -69,11 +46,9 @@ function BudgetPart({ agent, budget }: { readonly agent: Agent; readonly budget:
       <Status tone={budget.enforcement === 'hard' ? 'good' : 'warn'}>
         {budget.enforcement === 'hard' ? 'refuses what goes beyond it' : 'tells, and stops nothing'}
       </Status>
-      <ul className="max-w-2xl">
-        {budget.activeWindows.map((window) => (
-          <WindowLine key={window.windowId} window={window} />
-        ))}
-      </ul>
+      <div className="grid max-w-4xl gap-3 py-3">
+        <BudgetWindows budget={budget} subject={agent.name} />
+      </div>
       {budget.perTransactionLimit && (
         <p>
           At most <Amount amount={decimalOf(budget.perTransactionLimit)} currency="USD" /> in one purchase.

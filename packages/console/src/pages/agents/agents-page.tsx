@@ -4,16 +4,19 @@ import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
 import { useOpenSession } from '../../session/session.ts'
-import { buttonClasses } from '../../ui/button.tsx'
+import { Button, buttonClasses } from '../../ui/button.tsx'
 import { inputClasses } from '../../ui/field.tsx'
 import { Page } from '../../ui/page.tsx'
+import { SavedViews } from '../../ui/saved-views.tsx'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { When } from '../../ui/when.tsx'
+import { BudgetBar } from '../billing/budget-bar.tsx'
+import { spendWords } from '../billing/budget-windows.ts'
+import { selectColumn, useSelection } from '../vaults/selection.tsx'
 import { PendingKeys } from './pending-keys.tsx'
 import { agentBudgetsQuery, agentsQuery, auditQuery, type HeldVault, heldVaultsQuery } from './queries.ts'
-import { SpendBar, spendWords } from './spend-bar.tsx'
 import { isUnsaved } from './unsaved-keys.ts'
 
 interface Row extends Agent {
@@ -26,6 +29,27 @@ function StateOf({ row: { agentId, status } }: { readonly row: Row }) {
   if (status === 'archived') return <Status tone="quiet">archived</Status>
   if (isUnsaved(agentId)) return <Status tone="warn">key not confirmed</Status>
   return <Status tone="good">active</Status>
+}
+
+/** Two that are ticked can be looked at side by side. */
+function Chosen({ ids, onClear }: { readonly ids: readonly string[]; onClear(): void }) {
+  const [a, b] = ids
+  if (a === undefined) return null
+  return (
+    <div className="flex flex-wrap items-center gap-2 border-b border-rule bg-raised px-6 py-2">
+      <span role="status">{ids.length} selected</span>
+      {b !== undefined && ids.length === 2 ? (
+        <Link to="/agents/compare" search={{ a, b }} className={buttonClasses()}>
+          Compare
+        </Link>
+      ) : (
+        <span className="text-ink-2">Choose two to compare them.</span>
+      )}
+      <Button kind="quiet" onClick={onClear}>
+        Select none
+      </Button>
+    </div>
+  )
 }
 
 const COLUMNS: readonly Column<Row>[] = [
@@ -67,10 +91,12 @@ const COLUMNS: readonly Column<Row>[] = [
       const window = budget?.activeWindows[0]
       if (!window) return <span className="text-ink-3">no budget</span>
       return (
-        <span className="inline-flex items-center gap-2">
-          <SpendBar window={window} />
+        <div className="inline-flex items-center gap-2 align-top">
+          <div className="w-20 shrink-0">
+            <BudgetBar window={window} />
+          </div>
           {spendWords(window)}
-        </span>
+        </div>
       )
     },
   },
@@ -146,7 +172,14 @@ export function AgentsPage() {
   const { strongroom } = useOpenSession()
   const agents = useQuery(agentsQuery(strongroom))
   const { filter = '', state } = useSearch({ from: '/agents' })
+  const navigate = useNavigate()
   const rows = useRows(agents.data)
+  const selection = useSelection()
+  const { ids, toggle } = selection
+  const columns = useMemo(
+    () => [selectColumn<Row>({ ids, toggle }, ({ agentId, name }) => ({ id: agentId, name })), ...COLUMNS],
+    [ids, toggle],
+  )
   const isAll = state === 'all'
   const shown = rows.filter(
     ({ name, description, status }) =>
@@ -156,9 +189,16 @@ export function AgentsPage() {
     <Page
       title="Agents"
       actions={
-        <Link to="/agents/new" className={buttonClasses('primary')}>
-          New agent
-        </Link>
+        <>
+          <SavedViews
+            place="agents"
+            search={{ filter, state }}
+            onOpen={(view) => void navigate({ to: '/agents', search: view })}
+          />
+          <Link to="/agents/new" className={buttonClasses('primary')}>
+            New agent
+          </Link>
+        </>
       }
     >
       <PendingKeys />
@@ -176,10 +216,11 @@ export function AgentsPage() {
           ) : (
             <>
               <Filters filter={filter} isAll={isAll} />
+              <Chosen ids={[...ids]} onClear={selection.clear} />
               <Table
                 label="Agents"
                 rows={shown}
-                columns={COLUMNS}
+                columns={columns}
                 keyOf={({ agentId }) => agentId}
                 sortedBy={{ id: 'name' }}
               />

@@ -32,7 +32,7 @@ export function Choices<V extends string>({ legend, value, choices, onChange, di
               value={choice.value}
               checked={choice.value === value}
               onChange={() => onChange(choice.value)}
-              className="mt-0.5 size-4 accent-ink"
+              className="mt-0.5 size-4 shrink-0 accent-ink"
             />
             <span>
               <span className="font-[550]">{choice.label}</span>

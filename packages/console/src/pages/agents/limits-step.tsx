@@ -59,7 +59,7 @@ export function LimitsStep({ plan, change, onContinue, onBack }: StepMembers) {
       />
       <p className="text-ink-2">
         The budgets of its tenant and of the organisation hold too: the tightest one decides. Its key has no date on
-        which it ends; you end it on its page, and that counts from the next request on.
+        which it ends and works from every network; you end it on its page, and that counts from the next request on.
       </p>
     </StepForm>
   )

@@ -10,8 +10,9 @@ import { Table } from '../../ui/table.tsx'
 import { TestCredit } from '../licenses/test-credit.tsx'
 import { BILLING_TABS } from './billing-tabs.ts'
 import { moneyText } from './money.tsx'
-import { balanceQuery, readinessQuery, transactionsQuery } from './queries.ts'
+import { balanceQuery, budgetsQuery, readinessQuery, transactionsQuery } from './queries.ts'
 import { ReadinessList } from './readiness-list.tsx'
+import { SpendLine } from './spend-line.tsx'
 import { TRANSACTION_COLUMNS } from './transaction-columns.tsx'
 
 const LATEST = 6
@@ -69,6 +70,21 @@ function Ready() {
   )
 }
 
+/** The budget of the whole organisation, month by month; without one there is no pace to hold the line against. */
+function ThisMonth() {
+  const { data: budgets = [] } = useQuery(budgetsQuery(useStrongroom()))
+  const found = budgets
+    .filter(({ subjectType, status }) => subjectType === 'org' && status === 'active')
+    .flatMap((budget) => budget.activeWindows.map((window) => ({ budget, window })))
+    .find(({ window }) => window.kind === 'monthly')
+  if (!found) return null
+  return (
+    <Section title="Spent this month" actions={<Link to="/billing/budgets">All budgets</Link>}>
+      <SpendLine name={`Spent this month, in ${found.window.limit.currency}`} {...found} />
+    </Section>
+  )
+}
+
 function Latest() {
   const latest = useQuery(transactionsQuery(useStrongroom(), 1, LATEST))
   return (
@@ -113,6 +129,7 @@ export function BillingPage() {
         {(found) => (
           <>
             <Figures balance={found} />
+            <ThisMonth />
             <Ready />
             <Latest />
           </>

@@ -1,4 +1,5 @@
-import { colourOf, fillOf, type Mark } from '../../plot/marks.tsx'
+import { useId } from 'react'
+import { colourOf, fillOf, type Mark, Textures } from '../../plot/marks.tsx'
 import { usePlotWidth } from '../../plot/plot-width.ts'
 import { type ActiveWindow, elapsedOf } from './budget-windows.ts'
 
@@ -11,7 +12,8 @@ export const BUDGET_PARTS: readonly { readonly label: string; readonly mark: Mar
 const HEIGHT = 12
 
 /** Spent solid, reserved hatched, left an outline; the tick is how much of the time is over. The sentence above says the same. */
-export function BudgetBar({ window, scope }: { readonly window: ActiveWindow; readonly scope: string }) {
+export function BudgetBar({ window }: { readonly window: ActiveWindow }) {
+  const scope = useId()
   const [room, width] = usePlotWidth()
   const limit = Math.max(1, Number(window.limit.amount))
   const x = (amount: number): number => 0.5 + (Math.min(amount, limit) / limit) * Math.max(0, width - 1)
@@ -35,6 +37,7 @@ export function BudgetBar({ window, scope }: { readonly window: ActiveWindow; re
   return (
     <div ref={room} className="min-w-0">
       <svg aria-hidden="true" width={width} height={HEIGHT + 6} className="block">
+        <Textures scope={scope} marks={BUDGET_PARTS.map(({ mark }) => mark)} />
         <rect x="0.5" y="3.5" width={Math.max(0, width - 1)} height={HEIGHT} className="fill-none stroke-edge" />
         {part(0, 0, spent)}
         {part(1, spent, spent + reserved)}

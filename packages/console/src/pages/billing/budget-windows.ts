@@ -31,6 +31,10 @@ export function windowSentence({ spent, reserved, remaining, resetsAt, endsAt }:
   return [...parts, ...(until === null ? [] : [timeLeft(until, now)])].join(', ')
 }
 
+/** `9.00 of 25.00 USD`. */
+export const spendWords = ({ spent, limit }: ActiveWindow): string =>
+  `${moneyText(spent).replace(` ${spent.currency}`, '')} of ${moneyText(limit)}`
+
 /** How much of the window's time is over, from 0 to 1; undefined where it has no end. */
 export function elapsedOf({ startsAt, endsAt, resetsAt }: ActiveWindow, now: Date): number | undefined {
   const until = endsAt ?? resetsAt

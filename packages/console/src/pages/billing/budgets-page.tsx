@@ -11,19 +11,19 @@ import { Page } from '../../ui/page.tsx'
 import { Answer, Empty, ProblemNote } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { BILLING_TABS } from './billing-tabs.ts'
-import { BUDGET_PARTS, BudgetBar } from './budget-bar.tsx'
+import { BUDGET_PARTS } from './budget-bar.tsx'
 import { BudgetForm } from './budget-form.tsx'
 import { SUBJECT_TITLES, type Subject, type SubjectType, useSubjects } from './budget-subjects.ts'
-import { KIND_WORDS, paceSentence, windowSentence } from './budget-windows.ts'
+import { windowSentence } from './budget-windows.ts'
 import { MoneyAmount } from './money.tsx'
 import { budgetsQuery } from './queries.ts'
+import { BudgetWindows } from './window-list.tsx'
 
 const TREE: readonly SubjectType[] = ['org', 'tenant', 'user', 'agent']
 
 interface RowMembers {
   readonly budget: Budget
   readonly subject: Subject
-  readonly scope: string
 }
 
 function SubjectName({ subject: { subjectType, subjectId, name } }: { readonly subject: Subject }) {
@@ -35,27 +35,7 @@ function SubjectName({ subject: { subjectType, subjectId, name } }: { readonly s
   )
 }
 
-function Windows({ budget, scope }: Pick<RowMembers, 'budget' | 'scope'>) {
-  const now = new Date()
-  return budget.activeWindows.map((window) => {
-    const pace = paceSentence(window, now)
-    return (
-      <div key={window.windowId} className="grid gap-1">
-        <p>
-          {windowSentence(window, now)}
-          <span className="text-ink-3">
-            {' '}
-            · of <MoneyAmount of={window.limit} /> {KIND_WORDS[window.kind]}
-          </span>
-        </p>
-        <BudgetBar window={window} scope={scope} />
-        {pace && <p className="text-ink-2">{pace}</p>}
-      </div>
-    )
-  })
-}
-
-function BudgetRow({ budget, subject, scope }: RowMembers) {
+function BudgetRow({ budget, subject }: RowMembers) {
   const strongroom = useStrongroom()
   const queries = useQueryClient()
   const [isChanging, setChanging] = useState(false)
@@ -98,7 +78,7 @@ function BudgetRow({ budget, subject, scope }: RowMembers) {
           </Button>
         </span>
       </div>
-      <Windows budget={budget} scope={scope} />
+      <BudgetWindows budget={budget} subject={subject.name} />
       {setStatus.error && <ProblemNote error={setStatus.error} />}
       {isChanging && <BudgetForm budget={budget} onClose={() => setChanging(false)} />}
     </li>
@@ -152,7 +132,7 @@ function Tree({ budgets }: { readonly budgets: readonly Budget[] }) {
               <h2 className="text-dialog">{SUBJECT_TITLES[type]}</h2>
               <ul className="max-w-4xl">
                 {own.map((budget) => (
-                  <BudgetRow key={budget.budgetId} budget={budget} subject={subjectOf(budget)} scope={scope} />
+                  <BudgetRow key={budget.budgetId} budget={budget} subject={subjectOf(budget)} />
                 ))}
               </ul>
             </section>

@@ -1,4 +1,4 @@
-import type { ChargedMonth, FundingIntent, LicenseCharges, Strongroom } from '@strongroom/sdk'
+import type { ChargedMonth, CreditTransaction, FundingIntent, LicenseCharges, Strongroom } from '@strongroom/sdk'
 import { keepPreviousData, queryOptions } from '@tanstack/react-query'
 
 export const balanceQuery = (strongroom: Strongroom) =>
@@ -26,6 +26,24 @@ export const transactionsQuery = (strongroom: Strongroom, page: number, limit = 
     queryFn: async ({ signal }) => {
       const { data, meta } = await strongroom.billing.transactions({ page, limit }, { signal })
       return { data, total: meta?.total ?? data.length, pages: meta?.totalPages ?? 1 }
+    },
+  })
+
+/** However much moves, a page does not fetch more than this. */
+const MOST_MOVEMENTS = 5000
+
+/** Every movement since a moment, newest first. */
+export const movementsSinceQuery = (strongroom: Strongroom, since: string) =>
+  queryOptions({
+    queryKey: ['billing', 'transactions', 'since', since],
+    queryFn: async ({ signal }): Promise<readonly CreditTransaction[]> => {
+      const found: CreditTransaction[] = []
+      for await (const { data } of strongroom.billing.transactions({ limit: 100 }, { signal }).pages()) {
+        found.push(...data.filter(({ occurredAt }) => occurredAt >= since))
+        const oldest = data.at(-1)
+        if (!oldest || oldest.occurredAt < since || found.length >= MOST_MOVEMENTS) break
+      }
+      return found
     },
   })
 

@@ -16,10 +16,13 @@ export function Numbers({ figures }: { readonly figures: readonly Figure[] }) {
   return (
     <ul aria-label="In numbers" className="grid grid-cols-4 border-b border-rule max-md:grid-cols-2">
       {figures.map(({ label, value, beside, link, tone }) => (
-        <li key={label} className="border-r border-rule last:border-r-0 max-md:border-b max-md:even:border-r-0">
+        <li
+          key={label}
+          className="border-r border-rule last:border-r-0 max-md:border-b max-md:even:border-r-0 max-sm:even:[&>a]:px-4"
+        >
           <Link
             {...link}
-            className="grid h-full content-start gap-0.5 px-6 py-3 text-ink no-underline hover:bg-raised hover:no-underline max-sm:px-4"
+            className="grid h-full content-start gap-0.5 px-6 py-3 text-ink no-underline hover:bg-raised hover:no-underline"
           >
             <span className="text-label text-ink-3">{label}</span>
             <span className="flex flex-wrap items-baseline gap-x-2">

@@ -16,7 +16,7 @@ import { agentsQuery } from '../agents/queries.ts'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { BudgetBars } from './budget-bars.tsx'
 import { Checklist } from './checklist.tsx'
-import { NeedsYou, useNeeds } from './needs-you.tsx'
+import { NeedsYou } from './needs-you.tsx'
 import { type Figure, Numbers } from './numbers.tsx'
 import { budgetsQuery, headQuery } from './queries.ts'
 import { say, spendOf } from './spend.ts'
@@ -122,7 +122,6 @@ export function OverviewPage() {
   const all = audit.data?.rows ?? []
   const hasRun = all.some(({ actor }) => actor.type === 'agent')
   const { progress, isKnown, agents, budgets } = useProgress(all, !hasRun)
-  const needs = useNeeds(audit.data, names)
   const isNew = isKnown && !(progress.hasSecret && progress.hasAgent && progress.hasRun)
   const events = all.filter(({ occurredAt }) => new Date(occurredAt) >= since)
   return (
@@ -171,8 +170,11 @@ export function OverviewPage() {
       </Answer>
       <div className="grid grid-cols-2 border-b border-rule max-md:grid-cols-1">
         <section aria-label="Needs you" className="min-w-0 px-6 py-4 md:border-r md:border-rule">
-          <h2 className="mb-2 text-dialog">Needs you</h2>
-          <NeedsYou needs={needs} />
+          <div className="mb-2 flex items-baseline justify-between gap-3">
+            <h2 className="text-dialog">Needs you</h2>
+            <Link to="/approvals">Decide</Link>
+          </div>
+          <NeedsYou names={names} />
         </section>
         <section aria-label="Budgets this window" className="min-w-0 px-6 py-4 max-md:border-t max-md:border-rule">
           <div className="mb-2 flex items-baseline justify-between gap-3">

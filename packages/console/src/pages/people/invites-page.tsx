@@ -1,6 +1,6 @@
 import type { User } from '@strongroom/contract'
 import { keyWords } from '@strongroom/sdk'
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
@@ -8,13 +8,11 @@ import { Page } from '../../ui/page.tsx'
 import { Answer, Empty, ProblemNote } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { toast } from '../../ui/toast.tsx'
 import { When } from '../../ui/when.tsx'
 import { EndorsePersonForm } from './endorse-person-form.tsx'
-import { forgetInvite } from './invite-memory.ts'
 import { InvitePersonForm } from './invite-person-form.tsx'
 import { PEOPLE_TABS } from './people-tabs.ts'
-import { acceptedKey, type Invite, invitesQuery, isOpen, usersQuery } from './queries.ts'
+import { acceptedKey, type Invite, invitesQuery, isOpen, useRevokeInvite, usersQuery } from './queries.ts'
 
 function StateOf({ invite: { status } }: { readonly invite: Invite }) {
   switch (status) {
@@ -42,7 +40,7 @@ function Change({ invite, acts }: { readonly invite: Invite; readonly acts: Acts
   if (!isOpen(invite)) return null
   const isMine = invite.createdBy === acts.me
   return (
-    <span className="inline-flex flex-wrap items-center gap-1">
+    <span className="inline-flex items-center gap-1 max-sm:flex-wrap">
       {invite.status === 'accepted' &&
         (isMine ? (
           <Button aria-label={`Compare and sign for ${invite.email}`} onClick={() => acts.onEndorse(invite)}>
@@ -51,7 +49,12 @@ function Change({ invite, acts }: { readonly invite: Invite; readonly acts: Acts
         ) : (
           <span className="text-ink-2">{acts.nameOf(invite.createdBy)} signs</span>
         ))}
-      <Button kind="quiet" aria-label={`Take back the invite of ${invite.email}`} onClick={() => acts.onRevoke(invite)}>
+      <Button
+        kind="quiet"
+        className="first:-ml-3"
+        aria-label={`Take back the invite of ${invite.email}`}
+        onClick={() => acts.onRevoke(invite)}
+      >
         Take back
       </Button>
     </span>
@@ -88,19 +91,11 @@ const nameIn =
 
 export function InvitesPage() {
   const { client, person } = useOpenSession()
-  const queries = useQueryClient()
   const invites = useQuery(invitesQuery(client))
   const { data: users } = useQuery(usersQuery(client))
   const [isInviting, setInviting] = useState(false)
   const [endorsed, setEndorsed] = useState<Invite>()
-  const { mutate: revoke, error } = useMutation({
-    mutationFn: ({ inviteId }: Invite) => client.invites.revoke({ params: { id: inviteId } }),
-    onSuccess: async (_, { inviteId, email }) => {
-      forgetInvite(inviteId)
-      toast(`The invite of ${email} is worth nothing any more`)
-      await queries.invalidateQueries({ queryKey: ['people'] })
-    },
-  })
+  const { mutate: revoke, error } = useRevokeInvite()
   const columns = useMemo(
     () => columnsFor({ me: `user:${person.userId}`, nameOf: nameIn(users), onEndorse: setEndorsed, onRevoke: revoke }),
     [person.userId, users, revoke],

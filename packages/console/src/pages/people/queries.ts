@@ -1,7 +1,10 @@
 import type { Group, Tenant, User } from '@strongroom/contract'
 import { keyAdd, peekDocument } from '@strongroom/protocol'
 import type { Client } from '@strongroom/sdk'
-import { queryOptions } from '@tanstack/react-query'
+import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
+import { useOpenSession } from '../../session/session.ts'
+import { toast } from '../../ui/toast.tsx'
+import { forgetInvite } from './invite-memory.ts'
 
 interface Meta {
   readonly page: number
@@ -76,3 +79,17 @@ export function acceptedKey({ acceptance }: Invite): string | undefined {
 
 /** Whether an invite can still lead somewhere. */
 export const isOpen = ({ status }: Invite): boolean => status === 'open' || status === 'accepted'
+
+/** Takes an invite back, wherever it is shown. */
+export function useRevokeInvite() {
+  const { client } = useOpenSession()
+  const queries = useQueryClient()
+  return useMutation({
+    mutationFn: ({ inviteId }: Invite) => client.invites.revoke({ params: { id: inviteId } }),
+    onSuccess: async (_, { inviteId, email }) => {
+      forgetInvite(inviteId)
+      toast(`The invite of ${email} is worth nothing any more`)
+      await queries.invalidateQueries({ queryKey: ['people'] })
+    },
+  })
+}

@@ -1,18 +1,16 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { askKeys } from '../../session/key-questions.ts'
 import { useOpenSession } from '../../session/session.ts'
-import { Dialog, FormDialog } from '../../ui/dialog.tsx'
-import { TextField } from '../../ui/field.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
 import { KitToKeep } from './kit-to-keep.tsx'
 import { ownSecrets, thisServer } from './own-secrets.ts'
+import { ProveForm } from './prove-form.tsx'
 
 export function RecoveryCodeForm({ onClose }: { onClose(): void }) {
   const { person } = useOpenSession()
   const queries = useQueryClient()
-  const [passphrase, setPassphrase] = useState('')
   const renew = useMutation({
-    mutationFn: async () => {
+    mutationFn: async (passphrase: string) => {
       const own = await ownSecrets(person.email, passphrase)
       const answer = await askKeys({ kind: 'renew-recovery-code', person, server: thisServer(), own })
       return { deviceSecret: own.deviceSecret, recoveryCode: answer.recoveryCode ?? '' }
@@ -26,27 +24,17 @@ export function RecoveryCodeForm({ onClose }: { onClose(): void }) {
       </Dialog>
     )
   return (
-    <FormDialog
+    <ProveForm
       title="New recovery code"
-      open
       onClose={onClose}
       action="Make a new code"
       busy={renew.isPending}
       problem={renew.error}
-      disabled={passphrase === ''}
-      onSubmit={() => renew.mutate()}
+      onProve={renew.mutate}
     >
       <p>
         The code you have now stops working. The new one opens your keys if you lose your passphrase or your device.
       </p>
-      <TextField
-        label="Passphrase"
-        type="password"
-        autoComplete="current-password"
-        value={passphrase}
-        onChange={({ target }) => setPassphrase(target.value)}
-        required
-      />
-    </FormDialog>
+    </ProveForm>
   )
 }

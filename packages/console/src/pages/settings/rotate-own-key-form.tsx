@@ -5,11 +5,11 @@ import { useState } from 'react'
 import { askKeys, type PreparedKeys } from '../../session/key-questions.ts'
 import { openSession, useOpenSession } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
-import { Dialog, FormDialog } from '../../ui/dialog.tsx'
-import { TextField } from '../../ui/field.tsx'
+import { Dialog } from '../../ui/dialog.tsx'
 import { ProblemNote } from '../../ui/states.tsx'
 import { KitToKeep } from './kit-to-keep.tsx'
 import { ownSecrets, thisServer } from './own-secrets.ts'
+import { ProveForm } from './prove-form.tsx'
 
 interface Ready {
   readonly prepared: PreparedKeys
@@ -52,10 +52,9 @@ function useHandOver() {
 
 export function RotateOwnKeyForm({ onClose }: { onClose(): void }) {
   const { person } = useOpenSession()
-  const [passphrase, setPassphrase] = useState('')
   const { handOver, progress } = useHandOver()
   const prepare = useMutation({
-    mutationFn: async (): Promise<Ready> => {
+    mutationFn: async (passphrase: string): Promise<Ready> => {
       const own = await ownSecrets(person.email, passphrase)
       const answer = await askKeys({ kind: 'prepare-rotation', person, server: thisServer(), own })
       return { prepared: answer.prepared as PreparedKeys, deviceSecret: own.deviceSecret }
@@ -100,30 +99,20 @@ export function RotateOwnKeyForm({ onClose }: { onClose(): void }) {
     )
   }
   return (
-    <FormDialog
+    <ProveForm
       title="Rotate my key"
-      open
       onClose={onClose}
       action="Make the new key"
       busy={prepare.isPending}
       problem={prepare.error}
-      disabled={passphrase === ''}
       cli="strongroom key rotate"
-      onSubmit={() => prepare.mutate()}
+      onProve={prepare.mutate}
+      progress={<p role="status">Your computer is choosing large primes. Nothing is sent.</p>}
     >
       <p>
         Your new key is made here and linked to the old one in the log; every vault key you hold is wrapped for it. What
         the old key could open, it still opens: if somebody has it, ask an administrator to end it.
       </p>
-      <TextField
-        label="Passphrase"
-        type="password"
-        autoComplete="current-password"
-        value={passphrase}
-        onChange={({ target }) => setPassphrase(target.value)}
-        required
-      />
-      {prepare.isPending && <p role="status">Your computer is choosing large primes. Nothing is sent.</p>}
-    </FormDialog>
+    </ProveForm>
   )
 }

@@ -1,13 +1,13 @@
 import { type Codes, keyWords } from '@strongroom/sdk'
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { rememberDevice } from '../../session/device.ts'
 import { askKeys, type KeyAnswer } from '../../session/key-questions.ts'
-import { Button, buttonClasses } from '../../ui/button.tsx'
+import { buttonClasses } from '../../ui/button.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { ProblemNote } from '../../ui/states.tsx'
 import { SignInCard } from './card.tsx'
-import { ensurePassphrase, NewPassphrase } from './new-passphrase.tsx'
+import { NewKeysForm } from './new-keys-form.tsx'
+import { ensurePassphrase, type Twice } from './new-passphrase.tsx'
 import { RecoveryKit } from './recovery-kit.tsx'
 
 interface Joined {
@@ -20,10 +20,9 @@ const linkInAddress = (): string => /vin1\.[A-Za-z0-9_-]+/.exec(location.hash)?.
 
 export function JoinPage() {
   const [link, setLink] = useState(linkInAddress)
-  const [passphrase, setPassphrase] = useState({ first: '', again: '' })
   const [isKept, setKept] = useState(false)
   const join = useMutation({
-    mutationFn: async (): Promise<Joined> => {
+    mutationFn: async (passphrase: Twice): Promise<Joined> => {
       ensurePassphrase(passphrase)
       const options = { baseUrl: location.origin, link: link.trim(), passphrase: passphrase.first }
       const answer = await askKeys({ kind: 'join', options })
@@ -37,27 +36,22 @@ export function JoinPage() {
   if (join.data && !isKept)
     return <RecoveryKit email={join.data.joined.email} codes={join.data.codes} onDone={() => setKept(true)} />
   if (join.data) return <Waiting kid={join.data.joined.kid} />
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    join.mutate()
-  }
   return (
-    <SignInCard title="Join an organisation">
-      <form onSubmit={submit} className="grid gap-4">
-        <TextField
-          label="Invite"
-          hint="The text that ends in vin1.…"
-          value={link}
-          onChange={(event) => setLink(event.target.value)}
-          required
-        />
-        <NewPassphrase value={passphrase} onChange={setPassphrase} />
-        {join.error && <ProblemNote error={join.error} />}
-        <Button kind="primary" type="submit" busy={join.isPending}>
-          Make my keys and join
-        </Button>
-      </form>
-    </SignInCard>
+    <NewKeysForm
+      title="Join an organisation"
+      action="Make my keys and join"
+      busy={join.isPending}
+      problem={join.error}
+      onSubmit={join.mutate}
+    >
+      <TextField
+        label="Invite"
+        hint="The text that ends in vin1.…"
+        value={link}
+        onChange={(event) => setLink(event.target.value)}
+        required
+      />
+    </NewKeysForm>
   )
 }
 

@@ -1,31 +1,22 @@
-import type { Codes } from '@strongroom/sdk'
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
-import { installationId, rememberDevice } from '../../session/device.ts'
-import { askKeys, type OpenedPerson } from '../../session/key-questions.ts'
+import { useState } from 'react'
+import { installationId } from '../../session/device.ts'
 import { openSession } from '../../session/session.ts'
-import { Button } from '../../ui/button.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { ProblemNote } from '../../ui/states.tsx'
-import { SignInCard } from './card.tsx'
-import { ensurePassphrase, NewPassphrase } from './new-passphrase.tsx'
+import { NewKeysForm } from './new-keys-form.tsx'
+import { ensurePassphrase, type Twice } from './new-passphrase.tsx'
+import { newPerson } from './new-person.ts'
 import { RecoveryKit } from './recovery-kit.tsx'
 
 const EMPTY = { setupToken: '', orgName: '', userName: '', email: '' }
 
-interface Made {
-  readonly person: OpenedPerson
-  readonly codes: Codes
-}
-
 /** The first person of a new server: an organisation, its keys and its log begin here. */
 export function SetUpPage() {
   const [form, setForm] = useState(EMPTY)
-  const [passphrase, setPassphrase] = useState({ first: '', again: '' })
   const make = useMutation({
-    mutationFn: async (): Promise<Made> => {
+    mutationFn: (passphrase: Twice) => {
       ensurePassphrase(passphrase)
-      const { person, codes } = await askKeys({
+      return newPerson({
         kind: 'set-up',
         options: {
           baseUrl: location.origin,
@@ -36,10 +27,6 @@ export function SetUpPage() {
           tenantName: 'Main',
         },
       })
-      const made = { person: person as OpenedPerson, codes: codes as Codes }
-      const { email, trustAnchor, kdf } = made.person
-      await rememberDevice({ email, trustAnchor, lastKdf: kdf, deviceSecret: made.codes.deviceSecret })
-      return made
     },
   })
   if (make.data) {
@@ -51,40 +38,33 @@ export function SetUpPage() {
     onChange: (event: { target: { value: string } }) => setForm({ ...form, [name]: event.target.value }),
     required: true,
   })
-  const submit = (event: FormEvent): void => {
-    event.preventDefault()
-    make.mutate()
-  }
   return (
-    <SignInCard title="Set up this server">
-      <p className="text-ink-2">
-        You become the owner of its organisation. Your keys are made here, in a part of this page that is ended
-        afterwards; the server gets them sealed.
-      </p>
-      <form onSubmit={submit} className="grid gap-4">
-        <TextField
-          label="Setup token"
-          hint={
-            <>
-              The server printed it when it started. Lost it? <code>strongroom admin setup-token</code> makes another.
-            </>
-          }
-          {...field('setupToken')}
-        />
-        <TextField label="Organisation" {...field('orgName')} />
-        <TextField label="Your name" autoComplete="name" {...field('userName')} />
-        <TextField label="Your email" type="email" {...field('email')} autoComplete="username" />
-        <NewPassphrase value={passphrase} onChange={setPassphrase} />
-        {make.error && <ProblemNote error={make.error} />}
-        {make.isPending && (
-          <p role="status" className="text-ink-2">
-            Your computer is choosing large primes. Nothing is sent until they are sealed.
-          </p>
-        )}
-        <Button kind="primary" type="submit" busy={make.isPending}>
-          Make the organisation
-        </Button>
-      </form>
-    </SignInCard>
+    <NewKeysForm
+      title="Set up this server"
+      says={
+        <p className="text-ink-2">
+          You become the owner of its organisation. Your keys are made here, in a part of this page that is ended
+          afterwards; the server gets them sealed.
+        </p>
+      }
+      action="Make the organisation"
+      busy={make.isPending}
+      problem={make.error}
+      progress="Your computer is choosing large primes. Nothing is sent until they are sealed."
+      onSubmit={make.mutate}
+    >
+      <TextField
+        label="Setup token"
+        hint={
+          <>
+            The server printed it when it started. Lost it? <code>strongroom admin setup-token</code> makes another.
+          </>
+        }
+        {...field('setupToken')}
+      />
+      <TextField label="Organisation" {...field('orgName')} />
+      <TextField label="Your name" autoComplete="name" {...field('userName')} />
+      <TextField label="Your email" type="email" {...field('email')} autoComplete="username" />
+    </NewKeysForm>
   )
 }

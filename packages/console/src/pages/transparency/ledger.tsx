@@ -56,7 +56,7 @@ function Row({
       <Link
         to="/transparency"
         search={{ entry: String(index) }}
-        className="min-h-6 font-mono text-code"
+        className="inline-flex min-h-6 items-center font-mono text-code"
         aria-label={`Prove entry ${index}`}
       >
         {index}

@@ -1,4 +1,5 @@
 import {
+  documentsOf,
   fromBase64,
   leafHash,
   orgTrustOf,
@@ -7,7 +8,7 @@ import {
   toBase64url,
   updatesOf,
 } from '@strongroom/protocol'
-import type { Checkpoint, LogEntry, PinnedSigner } from '@strongroom/sdk'
+import type { Checkpoint, LogEntry } from '@strongroom/sdk'
 import { indexedDbTrust } from '@strongroom/sdk/browser'
 import { queryOptions } from '@tanstack/react-query'
 import type { OpenSession } from '../../session/session.ts'
@@ -47,15 +48,23 @@ type Asking = Pick<OpenSession, 'strongroom' | 'client' | 'person'>
 
 interface Served {
   readonly leaf: string
+  readonly documents?: string
   readonly updates?: string
 }
 
+/** An entry that the verified root is over. */
+export interface ProvenEntry extends LogEntry {
+  /** The hashes of the signed documents that made it. */
+  readonly documents: readonly string[]
+}
+
 /** What a leaf says. Called only for leaves that the verified root is over. */
-function entryOf({ leaf, updates }: Served, index: number): LogEntry {
+function entryOf({ leaf, documents, updates }: Served, index: number): ProvenEntry {
   const bytes = fromBase64(leaf)
   const parsed = parseLeaf(bytes)
   const named = updatesOf(parsed, updates === undefined ? undefined : fromBase64(updates))
   return {
+    documents: documentsOf(parsed, documents === undefined ? undefined : fromBase64(documents)),
     index,
     type: parsed.t,
     subjects: named.map(([name]) => name),
@@ -136,24 +145,28 @@ export const proofQuery = ({ strongroom, client, person }: Asking, index: number
         const bytes = fromBase64(served?.leaf ?? '')
         const steps = prove({ leafHash: leafHash(bytes), index, size, root: head.rootHash, hashes })
         const entry = entryOf(served ?? { leaf: '' }, index)
-        const { documents: named } = parseLeaf(bytes)
-        const documents = 'list' in named ? named.list : []
-        return { entry, head, documents, steps, file: JSON.stringify(answer, null, 2) }
+        return { entry, head, documents: entry.documents, steps, file: JSON.stringify(answer, null, 2) }
       })
     },
   })
 
-/** Every entry of the log, which the signed root proves, and what this browser has pinned. */
+/** Every entry of the log, which the signed root proves. */
+export async function wholeLog(
+  asking: Asking,
+  signal: AbortSignal,
+): Promise<{ readonly head: Checkpoint; readonly entries: readonly ProvenEntry[] }> {
+  const head = await asking.strongroom.transparency.head({ signal })
+  return { head, entries: await provenEntries(asking, head, 0, signal) }
+}
+
+/** Every entry of the log, and what this browser has pinned. */
 export const signersQuery = (asking: Asking) =>
   queryOptions({
     queryKey: ['transparency', 'signers'],
-    queryFn: async ({
-      signal,
-    }): Promise<{ head: Checkpoint; entries: LogEntry[]; pinned: readonly PinnedSigner[] }> => {
-      const head = await asking.strongroom.transparency.head({ signal })
-      const entries = await provenEntries(asking, head, 0, signal)
-      return { head, entries, pinned: await asking.strongroom.transparency.trust.list() }
-    },
+    queryFn: async ({ signal }) => ({
+      ...(await wholeLog(asking, signal)),
+      pinned: await asking.strongroom.transparency.trust.list(),
+    }),
   })
 
 export const alarmsQuery = ({ strongroom }: Pick<Asking, 'strongroom'>) =>

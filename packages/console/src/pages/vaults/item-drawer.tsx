@@ -15,6 +15,7 @@ import { When } from '../../ui/when.tsx'
 import { ArchiveItemsForm } from './archive-items-form.tsx'
 import { ItemFields } from './item-fields.tsx'
 import { ItemFiles } from './item-files.tsx'
+import { ItemHistory } from './item-history.tsx'
 import { MoveItemsForm } from './move-items-form.tsx'
 import { useNames } from './principals.ts'
 import { itemQuery, type ShownItem } from './queries.ts'
@@ -169,6 +170,7 @@ export function ItemDrawer({ vault, itemId, canWrite, onClose }: Members) {
               onEditing={setEditing}
             />
             <ItemFiles vault={vault} item={shown} canWrite={canWrite} />
+            <ItemHistory key={shown.itemId} item={shown} />
             <ItemReceipt receipt={shown.receipt} />
             {asked === 'move' && (
               <MoveItemsForm vault={vault} items={[shown]} onClose={() => setAsked(undefined)} onMoved={onClose} />

@@ -109,10 +109,10 @@ function FieldRow({ vaultName, item, field, canWrite, onEdit }: RowMembers) {
           <CopyButton text={ref} label={`Copy the reference of ${label}`} />
           {canWrite && (
             <>
-              <IconButton label={`Edit ${label}`} className="size-6" onClick={onEdit}>
+              <IconButton label={`Edit ${label}`} isSmall onClick={onEdit}>
                 <Pencil size={14} strokeWidth={1.5} />
               </IconButton>
-              <IconButton label={`Remove ${label}`} className="size-6" onClick={() => setAsking(true)}>
+              <IconButton label={`Remove ${label}`} isSmall onClick={() => setAsking(true)}>
                 <Trash2 size={14} strokeWidth={1.5} />
               </IconButton>
             </>

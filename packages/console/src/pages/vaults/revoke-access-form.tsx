@@ -31,7 +31,9 @@ export function RevokeAccessForm({ target, entry, onClose }: Members) {
       toast(`${entry.name} has no access to ${target.name} any more`)
       onClose()
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: [target.kind] }),
+    onSettled: async () => {
+      for (const key of [target.kind, 'agents', 'agent']) await queries.invalidateQueries({ queryKey: [key] })
+    },
   })
   const flags = `${isDeferred ? ' --defer' : ''}${isSelf ? ' --allow-self' : ''}`
   return (

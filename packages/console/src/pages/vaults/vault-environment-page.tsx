@@ -35,7 +35,7 @@ function Cell({ vault: { vaultId, name: vaultName }, row: { name }, cell, isAlon
       <td className={`px-3 py-1 ${HATCHED}`}>
         <Button
           kind="quiet"
-          className="-ml-2 min-h-6 bg-bg px-2 font-[450] text-ink-2"
+          className="-ml-3 min-h-6! bg-bg font-[450]! text-ink-2"
           aria-label={`missing: add ${name} to ${vaultName}`}
           onClick={onAdd}
         >

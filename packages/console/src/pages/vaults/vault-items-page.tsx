@@ -7,12 +7,15 @@ import { Button } from '../../ui/button.tsx'
 import { FilterField } from '../../ui/filter.tsx'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
+import { When } from '../../ui/when.tsx'
 import { ArchiveItemsForm } from './archive-items-form.tsx'
 import { ItemDrawer } from './item-drawer.tsx'
 import { MoveItemsForm } from './move-items-form.tsx'
 import { NewItemForm } from './new-item-form.tsx'
 import { PasteEnvForm } from './paste-env-form.tsx'
+import { useNames } from './principals.ts'
 import { itemsQuery, vaultQuery } from './queries.ts'
+import { type Reads, readsQuery } from './reads.ts'
 import { type Selection, selectColumn, useSelection } from './selection.tsx'
 import { VaultFrame } from './vault-frame.tsx'
 
@@ -45,6 +48,21 @@ const columnsIn = (vaultId: string): readonly Column<ItemSummary>[] => [
   },
   { id: 'version', header: 'Version', align: 'right', sort: ({ version }) => version, cell: ({ version }) => version },
 ]
+
+/** Who read it last, in the newest audit events. */
+const readColumn = (reads: Reads, nameOf: (principal: string) => string): Column<ItemSummary> => ({
+  id: 'read',
+  header: 'Last read',
+  cell: ({ itemId, labels }) => {
+    const [latest] = reads.ofItem(itemId, labels.length > 0)
+    if (!latest) return <span className="text-ink-3">not lately</span>
+    return (
+      <span>
+        <When at={latest.at} /> <span className="text-ink-3">by {nameOf(latest.who)}</span>
+      </span>
+    )
+  },
+})
 
 interface ChosenMembers {
   readonly vault: { readonly vaultId: string; readonly name: string }
@@ -84,10 +102,13 @@ export function VaultItemsPage() {
   const { ids, toggle } = selection
   const place = { vaultId, name: vault?.name ?? 'vault' }
   const canWrite = vault?.status === 'active' && vault.role !== null && vault.role !== 'READ'
+  const { data: reads } = useQuery(readsQuery(strongroom, vaultId))
+  const nameOf = useNames()
   const columns = useMemo(() => {
     const select = selectColumn<ItemSummary>({ ids, toggle }, ({ itemId, name }) => ({ id: itemId, name }))
-    return canWrite ? [select, ...columnsIn(vaultId)] : columnsIn(vaultId)
-  }, [vaultId, canWrite, ids, toggle])
+    const read = reads === undefined ? [] : [readColumn(reads, nameOf)]
+    return [...(canWrite ? [select] : []), ...columnsIn(vaultId), ...read]
+  }, [vaultId, canWrite, ids, toggle, reads, nameOf])
   const shown = useMemo(() => {
     const text = filter.toLowerCase()
     return (items.data ?? []).filter(({ name, labels }) => `${name} ${labels.join(' ')}`.toLowerCase().includes(text))

@@ -1,14 +1,14 @@
-import { type KeyHolder, keyWords, type Strongroom } from '@strongroom/sdk'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
+import type { Strongroom } from '@strongroom/sdk'
+import { useQuery } from '@tanstack/react-query'
+import { useParams } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
-import { MonoId } from '../../ui/copy.tsx'
-import { Answer, ProblemNote } from '../../ui/states.tsx'
+import { Answer } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
-import { When } from '../../ui/when.tsx'
+import { Holders } from './holders.tsx'
+import { KeyName } from './key-name.tsx'
 import { useNames } from './principals.ts'
 import { holdersQuery, signersQuery, vaultQuery } from './queries.ts'
 import { RotateKeyForm } from './rotate-key-form.tsx'
@@ -27,98 +27,6 @@ const SIGNER_TONES: Record<Signer['status'], Tone> = {
   superseded: 'quiet',
   removed: 'quiet',
   compromised: 'bad',
-}
-
-/** The words people compare, and the whole id behind them. */
-function KeyName({ id }: { readonly id: string }) {
-  return (
-    <span className="inline-flex flex-wrap items-center gap-x-2 sm:flex-nowrap">
-      {keyWords(id)}
-      <MonoId id={id} className="text-ink-3" />
-    </span>
-  )
-}
-
-/** Since when each holder has the key, from the whole log: nobody can leave a grant out of it. */
-const sinceWhen = async (strongroom: Strongroom, vaultId: string, holders: readonly KeyHolder[]) => {
-  const since = new Map<string, Date | undefined>()
-  for (const { principal } of holders) {
-    const { vaults } = await strongroom.transparency.exposure(principal)
-    const grants = vaults.find((vault) => vault.vaultId === vaultId)?.grants ?? []
-    const times = grants.map(({ from }) => from.at.getTime())
-    since.set(principal, times.length === 0 ? undefined : new Date(Math.min(...times)))
-  }
-  return since
-}
-
-function Holders({ vaultId, holders }: { readonly vaultId: string; readonly holders: readonly KeyHolder[] }) {
-  const strongroom = useStrongroom()
-  const since = useMutation({ mutationFn: () => sinceWhen(strongroom, vaultId, holders) })
-  const known = since.data
-  const columns = useMemo(
-    (): readonly Column<KeyHolder>[] => [
-      { id: 'name', header: 'Holder', sort: ({ name }) => name, cell: ({ name, principal }) => name || principal },
-      { id: 'kind', header: 'Kind', cell: ({ kind }) => (kind === 'user' ? 'person' : 'agent') },
-      { id: 'role', header: 'Role', sort: ({ role }) => role, cell: ({ role }) => role.toLowerCase() },
-      {
-        id: 'keys',
-        header: 'Keys',
-        grows: true,
-        cell: ({ keyIds }) =>
-          keyIds.length === 0 ? (
-            <Status tone="warn">no key yet</Status>
-          ) : (
-            <span className="grid">
-              {keyIds.map((id) => (
-                <KeyName key={id} id={id} />
-              ))}
-            </span>
-          ),
-      },
-      ...(known
-        ? [
-            {
-              id: 'since',
-              header: 'Since',
-              cell: ({ principal }: KeyHolder) => <When at={known.get(principal)} />,
-            },
-          ]
-        : []),
-    ],
-    [known],
-  )
-  return (
-    <section aria-label="Holders" className="pb-2">
-      <div className="flex flex-wrap items-center justify-between gap-3 px-6 pt-5 pb-2">
-        <div>
-          <h2 className="text-dialog">Holders</h2>
-          <p className="text-ink-2">
-            {holders.length === 1 ? 'Only you can open this vault.' : `${holders.length} can open this vault.`}{' '}
-            <Link to="/vaults/$vaultId/access" params={{ vaultId }} className="underline">
-              {holders.length === 1 ? 'Share it' : 'Change who'}
-            </Link>
-          </p>
-        </div>
-        {!known && (
-          <Button busy={since.isPending} onClick={() => since.mutate()}>
-            Since when, from the log
-          </Button>
-        )}
-      </div>
-      {since.error && (
-        <div className="px-6 pb-2">
-          <ProblemNote error={since.error} />
-        </div>
-      )}
-      <Table
-        label="Holders"
-        rows={holders}
-        columns={columns}
-        keyOf={({ principal }) => principal}
-        sortedBy={{ id: 'name' }}
-      />
-    </section>
-  )
 }
 
 function Signers({ signers }: { readonly signers: readonly Signer[] }) {

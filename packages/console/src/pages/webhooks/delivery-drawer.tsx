@@ -5,18 +5,21 @@ import { Button } from '../../ui/button.tsx'
 import { CopyLine, MonoId } from '../../ui/copy.tsx'
 import { Drawer } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/page.tsx'
+import { shellWord } from '../../ui/shell-word.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { When } from '../../ui/when.tsx'
 import { DeliveryTimeline } from './delivery-timeline.tsx'
 import { VerifySnippet } from './signing-secret.tsx'
+import { gapText } from './timeline-scale.ts'
 import { type Attempt, answerText, DeliveryStatus, isTaken } from './webhook-words.tsx'
 
 const secondsOf = (time: string): number => Math.floor(Date.parse(time) / 1000)
 
 /** One request as it went out. The signature and the body are not kept; what they are made of is. */
-function AttemptDetails({ attempt, delivery, signing }: AttemptMembers) {
+function AttemptDetails({ attempt, before, delivery, signing }: AttemptMembers) {
   const { startedAt, url } = attempt
   const stamp = secondsOf(startedAt)
+  const waited = Date.parse(startedAt) - Date.parse(before?.startedAt ?? delivery.createdAt)
   return (
     <details className="group border-b border-rule py-1">
       <summary className="flex min-h-8 cursor-pointer flex-wrap items-center gap-x-3">
@@ -26,6 +29,9 @@ function AttemptDetails({ attempt, delivery, signing }: AttemptMembers) {
         <strong>Attempt {attempt.attempt}</strong>
         <span className={isTaken(attempt) ? 'text-seal' : 'text-danger'}>{answerText(attempt)}</span>
         <When at={startedAt} />
+        <span className="text-label text-ink-3">
+          {gapText(waited)} after {before ? 'the one before' : 'it happened'}
+        </span>
       </summary>
       <div className="grid gap-2 py-2">
         <pre className="overflow-auto rounded-control border border-rule bg-raised px-2.5 py-1.5 break-all whitespace-pre-wrap">
@@ -49,6 +55,7 @@ function AttemptDetails({ attempt, delivery, signing }: AttemptMembers) {
 
 interface AttemptMembers {
   readonly attempt: Attempt
+  readonly before: Attempt | undefined
   readonly delivery: WebhookDelivery
   readonly signing: WebhookEndpoint['signing']
 }
@@ -70,6 +77,10 @@ function Resend({ endpoint, delivery }: { readonly endpoint: WebhookEndpoint; re
       </div>
       {resend.error && <ProblemNote error={resend.error} />}
       <CopyLine label="Copy as CLI" text={`strongroom webhook resend ${endpoint.webhookId} ${delivery.deliveryId}`} />
+      <CopyLine
+        label="Hear such events on your own machine"
+        text={`strongroom webhook listen --events ${shellWord(delivery.eventType)} --forward-to localhost:3000/hooks`}
+      />
     </div>
   )
 }
@@ -108,9 +119,20 @@ export function DeliveryDrawer({ endpoint, delivery, onClose }: Members) {
           />
         )}
         <section aria-label="Attempts">
-          {attempts.map((attempt) => (
-            <AttemptDetails key={attempt.attempt} attempt={attempt} delivery={delivery} signing={endpoint.signing} />
+          {attempts.map((attempt, at) => (
+            <AttemptDetails
+              key={attempt.attempt}
+              attempt={attempt}
+              before={attempts[at - 1]}
+              delivery={delivery}
+              signing={endpoint.signing}
+            />
           ))}
+          {nextAttemptAt !== null && attempts.length > 0 && (
+            <p className="flex min-h-8 flex-wrap items-center gap-x-3 py-1 pl-5">
+              <strong>Next attempt</strong> <When at={nextAttemptAt} />
+            </p>
+          )}
           {attempts.length === 0 && <p className="text-ink-2">It was not tried yet.</p>}
         </section>
         <Resend endpoint={endpoint} delivery={delivery} />

@@ -1,0 +1,75 @@
+import type { Budget } from '@strongroom/contract'
+import type { Agent, Exposure } from '@strongroom/sdk'
+import { KIND_WORDS } from '../billing/budget-windows.ts'
+import { moneyText } from '../billing/money.tsx'
+import { permissionWords } from './permission-words.ts'
+import type { HeldVault } from './queries.ts'
+
+// Two agents side by side: what one of them may, and the other may not.
+
+export interface Compared {
+  readonly agent: Agent
+  /** On the access lists, as the server says. */
+  readonly held: readonly HeldVault[]
+  /** Read from the whole log in this browser. */
+  readonly exposure: Exposure
+  readonly budget: Budget | undefined
+}
+
+export interface ComparedRow {
+  readonly id: string
+  readonly kind: 'vault' | 'permission' | 'budget'
+  readonly what: string
+  /** As the permission is called, or empty. */
+  readonly code: string
+  readonly of: readonly [string, string]
+  readonly isSame: boolean
+}
+
+const NONE = 'no'
+
+/** `read, holds the key`: a role is what it may ask for, a key is what opens the values. */
+function vaultWords({ held, exposure }: Compared, vaultId: string): string {
+  const role = held.find((vault) => vault.vaultId === vaultId)?.role
+  const hasKey = exposure.vaults.some(
+    (vault) => vault.vaultId === vaultId && vault.grants.some(({ until }) => until === null),
+  )
+  if (role === undefined) return hasKey ? 'no role, holds the key' : NONE
+  return hasKey ? `${role}, holds the key` : `${role}, no key`
+}
+
+function budgetWords({ budget }: Compared): string {
+  const [window] = budget?.activeWindows ?? []
+  return window ? `${moneyText(window.limit)} ${KIND_WORDS[window.kind]}` : 'none of its own'
+}
+
+const row = (
+  kind: ComparedRow['kind'],
+  id: string,
+  what: string,
+  of: readonly [string, string],
+  code = '',
+): ComparedRow => ({ id: `${kind} ${id}`, kind, what, code, of, isSame: of[0] === of[1] })
+
+export function comparison(one: Compared, other: Compared): readonly ComparedRow[] {
+  const both = [one, other] as const
+  const vaults = new Map(
+    both.flatMap(({ held, exposure }) => [
+      ...exposure.vaults
+        .filter(({ grants }) => grants.some(({ until }) => until === null))
+        .map(({ vaultId, name }) => [vaultId, name ?? vaultId] as const),
+      ...held.map(({ vaultId, name }) => [vaultId, name] as const),
+    ]),
+  )
+  const permissions = [...new Set(both.flatMap(({ agent }) => agent.permissions))].sort()
+  const has = ({ agent }: Compared, name: string): string => (agent.permissions.includes(name) ? 'yes' : NONE)
+  return [
+    ...[...vaults]
+      .sort(([, a], [, b]) => a.localeCompare(b))
+      .map(([id, name]) => row('vault', id, name, [vaultWords(one, id), vaultWords(other, id)])),
+    ...permissions.map((name) =>
+      row('permission', name, permissionWords(name), [has(one, name), has(other, name)], name),
+    ),
+    row('budget', 'limit', 'What it may spend', [budgetWords(one), budgetWords(other)]),
+  ]
+}

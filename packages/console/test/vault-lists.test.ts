@@ -1,0 +1,70 @@
+import type { AuditEvent, ItemSummary } from '@strongroom/sdk'
+import { expect, it } from 'vitest'
+import { diffOf } from '../src/pages/vaults/env-diff.ts'
+import { matrixOf, missingIn } from '../src/pages/vaults/environment-matrix.ts'
+import { readsIn } from '../src/pages/vaults/reads.ts'
+
+// What the pages of vaults reckon out of lists. Seen red: another vault that counts, reads of other vaults that count.
+
+it('compares variable by variable, and sets vaults beside each other', () => {
+  const item = (name: string, ...labels: string[]): ItemSummary => ({
+    itemId: `id-${name}`,
+    name,
+    website: '',
+    status: 'active',
+    version: 1,
+    labels,
+  })
+  const here = [item('a', 'ONE', 'TWICE'), item('b', 'TWICE', 'TWO')]
+  const lines = diffOf(
+    [
+      { name: 'ONE', value: 'same', line: 1 },
+      { name: 'TWO', value: 'other', line: 2 },
+      { name: 'TWICE', value: 'x', line: 3 },
+      { name: 'NEW', value: 'x', line: 4 },
+      { name: 'LD_PRELOAD', value: 'x', line: 5 },
+      { name: 'ONE', value: '', line: 6 },
+    ],
+    here,
+    (name) => name === 'ONE',
+  )
+  expect(Object.fromEntries(lines.map(({ name, state }) => [name, state]))).toEqual({
+    ONE: 'no value',
+    TWO: 'changed',
+    TWICE: 'in several items',
+    NEW: 'new',
+    LD_PRELOAD: 'refused name',
+  })
+  const rows = matrixOf([
+    { vaultId: 'v2', name: 'prod', items: here },
+    { vaultId: 'v1', name: 'staging', items: [item('c', 'ONE')] },
+    { vaultId: 'v3', name: 'closed', items: undefined },
+  ])
+  expect(rows.map(({ name }) => name)).toEqual(['ONE', 'TWICE', 'TWO'])
+  const [one, twice] = rows
+  expect([one?.cells.get('v1')?.counts, one?.cells.get('v2')?.counts]).toEqual([true, false])
+  expect(twice).toMatchObject({ isDuplicate: true, isMissing: true })
+  expect(one?.cells.get('v3')).toBeUndefined()
+  expect([missingIn(rows, 'v1'), missingIn(rows, 'v3')]).toEqual([['TWICE', 'TWO'], []])
+})
+
+it('counts as a read of an item what was read of it, or of the environment it is in, here and with success', () => {
+  const event = (action: string, at: number, ids: readonly string[], outcome = 'success', who = 'user:a') => ({
+    ...{ action, outcome, actor: { type: 'user', id: who }, occurredAt: `2026-01-01T00:00:0${at}Z` },
+    targets: ids.map((id) => ({ type: 'any', id })),
+  })
+  const { byReader, ofItem } = readsIn('v1', [
+    event('item.read', 9, ['v1', 'i1'], 'refused'),
+    event('item.update', 8, ['v1', 'i1']),
+    event('item.read', 7, ['v2', 'i1']),
+    event('vault.environment.read', 6, ['v1'], 'success', 'agent:b'),
+    event('item.read', 5, ['v1', 'i2']),
+    event('item.read', 4, ['v1', 'i1']),
+  ] as AuditEvent[])
+  expect([...byReader]).toEqual([
+    ['agent:b', '2026-01-01T00:00:06Z'],
+    ['user:a', '2026-01-01T00:00:05Z'],
+  ])
+  expect(ofItem('i1', true).map(({ who }) => who)).toEqual(['agent:b', 'user:a'])
+  expect(ofItem('i1', false)).toEqual([{ who: 'user:a', at: '2026-01-01T00:00:04Z' }])
+})
