@@ -1,7 +1,7 @@
 import { ApiError, AuthenticationError, PermissionDeniedError, VerificationError } from '@strongroom/sdk'
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { raiseAlarm } from './session/alarm.ts'
-import { lock, onLock } from './session/session.ts'
+import { lock, onLock, onSwitch } from './session/session.ts'
 
 // Answers that pages share. Old data stays while new is asked for; a refused verification is an alarm wherever it happens.
 
@@ -14,8 +14,7 @@ export const queries: QueryClient = new QueryClient({
   queryCache: new QueryCache({ onError }),
   mutationCache: new MutationCache({
     onError,
-    // Whoever was made, renamed or removed by it is called by the right name on the next page.
-    // What was decided no longer waits.
+    // Whoever was made, renamed or removed by it is called by the right name on the next page; what was decided no longer waits.
     onSuccess: () => {
       for (const key of ['principals', 'needs']) void queries.invalidateQueries({ queryKey: [key] })
     },
@@ -33,6 +32,7 @@ export const queries: QueryClient = new QueryClient({
 })
 
 onLock(() => queries.clear())
+onSwitch(() => void queries.cancelQueries())
 
 /** A refusal in the four parts every surface shows: what, why, what next, where to read on. */
 export interface Problem {

@@ -4,7 +4,7 @@ import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // A person's own settings: what this browser keeps, sessions that are ended, and what only the passphrase of now can change.
 // Seen red: an idle time that is not kept, a session that lives on, a rotation that begins before the kit is stored, the server shown to
-// anybody.
+// anybody, somebody signed out by what the page asked while their passphrase was changed.
 
 let world: World
 beforeAll(async () => {

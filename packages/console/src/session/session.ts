@@ -73,12 +73,29 @@ export async function openSession(person: OpenedPerson): Promise<void> {
   change({ state: 'open', ...sessionOf(person) })
 }
 
+let isReplacing = false
+const switchers = new Set<() => void>()
+/** Called when one session follows another: what the older one still asks for is of no use. */
+export const onSwitch = (listener: () => void): void => void switchers.add(listener)
+
+/** For a change that ends every session of a person, this one too. What is asked meanwhile and refused does not sign them out. */
+export async function replaceSession(makeNext: () => Promise<OpenedPerson>): Promise<void> {
+  isReplacing = true
+  try {
+    const next = await makeNext()
+    for (const listener of switchers) listener()
+    await openSession(next)
+  } finally {
+    isReplacing = false
+  }
+}
+
 /** Called with everything that must go: answers, forms, what is on the clipboard. */
 const forgetters = new Set<() => void>()
 export const onLock = (forget: () => void): void => void forgetters.add(forget)
 
 export function lock(because: 'idle' | 'ended' | 'locked'): void {
-  if (current.state !== 'open') return
+  if (current.state !== 'open' || (isReplacing && because === 'ended')) return
   const { email } = current.person
   for (const forget of forgetters) forget()
   change({ state: 'signed-out', because, email })

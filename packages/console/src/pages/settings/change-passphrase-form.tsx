@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { rememberDevice } from '../../session/device.ts'
 import { askKeys, type OpenedPerson } from '../../session/key-questions.ts'
-import { openSession, useOpenSession } from '../../session/session.ts'
+import { replaceSession, useOpenSession } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -16,20 +16,17 @@ export function ChangePassphraseForm({ onClose }: { onClose(): void }) {
   const change = useMutation({
     mutationFn: async () => {
       ensurePassphrase(next)
-      const answer = await askKeys({
-        kind: 'change-passphrase',
-        person,
-        server: thisServer(),
-        own: await ownSecrets(person.email, passphrase),
-        newPassphrase: next.first,
+      const own = await ownSecrets(person.email, passphrase)
+      // Every session ends, and this one goes on in a new one.
+      await replaceSession(async () => {
+        const asked = { person, server: thisServer(), own, newPassphrase: next.first }
+        const answer = await askKeys({ kind: 'change-passphrase', ...asked })
+        const changed = answer.person as OpenedPerson
+        await rememberDevice({ ...(await thisDevice(person.email)), lastKdf: changed.kdf })
+        return changed
       })
-      const changed = answer.person as OpenedPerson
-      await rememberDevice({ ...(await thisDevice(person.email)), lastKdf: changed.kdf })
-      return changed
     },
-    onSuccess: async (changed) => {
-      // Every session has ended, and this one goes on in a new one.
-      await openSession(changed)
+    onSuccess: () => {
       toast('Your passphrase is changed; every other session has ended')
       onClose()
     },
