@@ -22,8 +22,13 @@ const under = (command: readonly string[], input = ''): Promise<Exit> =>
 const bare = ([file = '', ...args]: readonly string[], input = ''): Promise<Exit> =>
   runProcess(file, args, { env: scene.machine.env, cwd: scene.machine.home, input })
 
-it('ends with each exit code from 0 to 255 as the command itself', async () => {
-  const codes = Array.from({ length: 256 }, (_, i) => i)
+/** Those that mean something to somebody, and their neighbours; `npm run test:exit-codes` takes all 256. */
+const means = (code: number): boolean =>
+  [0, 63, 64, 78, 124, 130, 137, 143, 255].some((known) => Math.abs(code - known) <= 3)
+
+it('ends with each exit code as the command itself', async () => {
+  const all = Array.from({ length: 256 }, (_, i) => i)
+  const codes = process.env.EVERY_EXIT_CODE === undefined ? all.filter(means) : all
   const ended = await inParallel(codes, 4, (code) => under(shell(`exit ${code}`)))
   expect(ended.map(({ code, signal }) => ({ code, signal }))).toEqual(codes.map((code) => ({ code, signal: null })))
 }, 600_000)
