@@ -63,6 +63,8 @@ const logger = Object.fromEntries(
 
 async function run({ home, deed, place, who }: Job): Promise<Done> {
   process.env.HOME = home
+  // A client of its own, as people have it: all that it keeps is in its home.
+  for (const place of ['STRONGROOM_TRUST_STORE', 'STRONGROOM_CACHE_DIR']) delete process.env[place]
   privateOperations = 0
   const { server, trustAnchor, apiKey, accessToken, principal, verify } = who
   const client = NodeStrongroom.fromEnv({
