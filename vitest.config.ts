@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { CHROMIUM_FLAGS, findChromium } from './scripts/chromium.mjs'
@@ -65,9 +66,10 @@ const inChromium = (executablePath: string): TestProjectConfiguration => ({
 })
 
 export default defineConfig({
-  // The default leaves a core free for whoever watches; on two cores that doubles the wait.
+  // The default leaves a core free for whoever watches; on two cores that doubles the wait. And a fifth of the time a file waits for
+  // programs that it started, so there is one more of them at work than there are cores.
   test: {
-    maxWorkers: '100%',
+    maxWorkers: availableParallelism() + 1,
     projects: chromium ? [inNode, onPostgres, ofTheConsole, inChromium(chromium)] : [inNode, onPostgres],
   },
 })
