@@ -1,4 +1,3 @@
-import { availableParallelism } from 'node:os'
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { CHROMIUM_FLAGS, findChromium } from './scripts/chromium.mjs'
@@ -66,10 +65,9 @@ const inChromium = (executablePath: string): TestProjectConfiguration => ({
 })
 
 export default defineConfig({
-  // The default leaves a core free for whoever watches; on two cores that doubles the wait. And a fifth of the time a file waits for
-  // programs that it started, so there is one more of them at work than there are cores.
+  // The default leaves a core free for whoever watches; on two cores that doubles the wait.
   test: {
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: '100%',
     projects: chromium ? [inNode, onPostgres, ofTheConsole, inChromium(chromium)] : [inNode, onPostgres],
   },
 })
