@@ -189,7 +189,10 @@ it('is read and narrowed by the keyboard: a value at a time, a stretch into the 
 
   await page.getByRole('button', { name: 'As a table' }).click()
   await page.getByRole('region', { name: 'Audit events over time, as a table' }).waitFor()
-  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'CSV' }).click()])
+  const [file] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'CSV', exact: true }).click(),
+  ])
   expect(readFileSync(await file.path(), 'utf8')).toMatch(/^From,To,ok,denied,client error,server error\r\n/)
   await page.getByRole('button', { name: 'Take away the range of time' }).click()
   const [ndjson] = await Promise.all([

@@ -96,7 +96,7 @@ it('says that the worker was ended, asks before a key is left behind, and archiv
   await page.route('**/keys.worker-*', (route) => route.abort())
   await button(tab, 'Make its key and create lost-bot').click()
   await page.getByText('worker_ended').waitFor()
-  await page.unroute('**/keys.worker-*')
+  await page.unrouteAll({ behavior: 'wait' })
   await button(tab, 'Try again').click()
   await button(tab, 'Download bundle').waitFor({ timeout: 60_000 })
   await page.getByRole('link', { name: 'Vaults' }).click()

@@ -150,7 +150,7 @@ it('shows where a purchase stopped and why, and resumes it', async () => {
   await page.getByRole('alert').getByText(`strongroom license resume ${bought.id}`).waitFor()
   await press('Resume')
   await done('Handed over').waitFor()
-  await page.unrouteAll()
+  await page.unrouteAll({ behavior: 'wait' })
 })
 
 it('offers to name the key of the server where the organisation has not', async () => {
@@ -166,6 +166,6 @@ it('offers to name the key of the server where the organisation has not', async 
   await page.getByText('Licences cannot be handed over in your organisation yet.').waitFor()
   await press('Sign the policy that names it')
   await page.getByText('Licences cannot be handed over').waitFor({ state: 'detached' })
-  await page.unrouteAll()
+  await page.unrouteAll({ behavior: 'wait' })
   expect(tab.problems).toEqual([])
 })

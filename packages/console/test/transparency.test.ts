@@ -78,7 +78,7 @@ it('raises the alarm for one wrong byte in a proof, shows nothing of it, and rem
   })
   await visit(tab, '/transparency?entry=4').catch(() => undefined)
   await expectAlarm(tab, 'bad_inclusion')
-  await tab.page.unroute('**/transparency/proof/*')
+  await tab.page.unrouteAll({ behavior: 'wait' })
 
   await tab.page.reload()
   await unlock(tab)
@@ -131,7 +131,7 @@ it('shows who signs with which key, and lets a person confirm one', async () => 
   await expect.poll(() => form.innerText()).toContain('strongroom trust pin user:')
   await form.getByRole('button', { name: 'They are the same' }).click()
   await keys.getByText('compared with its owner').waitFor()
-  await page.getByRole('button', { name: 'Undo' }).click()
+  await page.getByRole('button', { name: 'Undo', exact: true }).click()
   await keys
     .getByRole('button', { name: /^Compare the key/ })
     .first()
