@@ -1,4 +1,5 @@
-import type { Agent } from '@strongroom/sdk'
+import type { Budget } from '@strongroom/contract'
+import type { Agent, Exposure } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo } from 'react'
@@ -7,17 +8,22 @@ import { buttonClasses } from '../../ui/button.tsx'
 import { CheckField, SelectField } from '../../ui/field.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Seal } from '../../ui/seal.tsx'
-import { Answer, Empty, Skeleton } from '../../ui/states.tsx'
+import { Answer, Empty } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { counted } from './blast-radius.ts'
 import { type Compared, type ComparedRow, comparison } from './comparison.ts'
-import { agentBudgetsQuery, agentQuery, agentsQuery, exposureQuery, heldVaultsQuery } from './queries.ts'
-
-const KINDS: Record<ComparedRow['kind'], string> = { vault: 'vault', permission: 'permission', budget: 'budget' }
+import {
+  agentBudgetsQuery,
+  agentQuery,
+  agentsQuery,
+  exposureQuery,
+  type HeldVault,
+  heldVaultsQuery,
+} from './queries.ts'
 
 const columnsFor = (names: readonly [string, string]): readonly Column<ComparedRow>[] => [
-  { id: 'kind', header: 'Kind', cell: ({ kind }) => <span className="text-ink-3">{KINDS[kind]}</span> },
+  { id: 'kind', header: 'Kind', cell: ({ kind }) => <span className="text-ink-3">{kind}</span> },
   {
     id: 'what',
     header: 'What',
@@ -44,17 +50,38 @@ const columnsFor = (names: readonly [string, string]): readonly Column<ComparedR
 ]
 
 /** Everything that is asked about one of the two. */
-function useCompared(agentId: string | undefined): Compared | undefined {
+function useCompared(agentId: string | undefined) {
   const { strongroom, client } = useOpenSession()
   const id = agentId ?? ''
-  const { data: agent } = useQuery({ ...agentQuery(strongroom, id), enabled: id !== '' })
-  const { data: exposure } = useQuery({ ...exposureQuery(strongroom, id), enabled: id !== '' })
-  const { data: held } = useQuery(heldVaultsQuery(strongroom, client))
-  const { data: budgets } = useQuery(agentBudgetsQuery(strongroom))
-  if (!agent || !exposure || !held || !budgets) return undefined
-  const budget = budgets.find(({ subjectId }) => subjectId === id)
-  return { agent, exposure, held: held.get(`agent:${id}`) ?? [], budget }
+  const agent = useQuery({ ...agentQuery(strongroom, id), enabled: id !== '' })
+  const exposure = useQuery({ ...exposureQuery(strongroom, id), enabled: id !== '' })
+  const held = useQuery(heldVaultsQuery(strongroom, client))
+  const budgets = useQuery(agentBudgetsQuery(strongroom))
+  const all = [agent, exposure, held, budgets]
+  return {
+    data:
+      agent.data &&
+      exposure.data &&
+      held.data &&
+      budgets.data &&
+      comparedOf(agent.data, exposure.data, held.data, budgets.data),
+    error: all.find(({ error }) => error !== null)?.error ?? null,
+    isPending: all.some(({ isPending }) => isPending),
+    refetch: () => Promise.all(all.map(({ refetch }) => refetch())),
+  }
 }
+
+const comparedOf = (
+  agent: Agent,
+  exposure: Exposure,
+  held: ReadonlyMap<string, readonly HeldVault[]>,
+  budgets: readonly Budget[],
+): Compared => ({
+  agent,
+  exposure,
+  held: held.get(`agent:${agent.agentId}`) ?? [],
+  budgets: budgets.filter(({ subjectId }) => subjectId === agent.agentId),
+})
 
 function Differences({
   one,
@@ -75,7 +102,7 @@ function Differences({
       <p role="status" className="flex items-center gap-2 px-6 py-3">
         <Seal root={head.rootHash} says={`Keys read here from the whole log of ${head.treeSize} entries`} />
         {different.length === 0
-          ? 'They may do exactly the same.'
+          ? 'Their vaults, permissions, groups and budgets are the same.'
           : `They differ in ${counted(different.length, 'thing')} of ${rows.length}.`}
       </p>
       <Table label="Two agents" rows={isAll ? rows : different} columns={columns} keyOf={({ id }) => id} />
@@ -141,12 +168,18 @@ export function CompareAgentsPage() {
             </div>
             {search.a === undefined || search.b === undefined ? (
               <Empty title="Choose two agents">
-                <p>Vaults with their keys, permissions and budgets stand side by side; what differs is marked.</p>
+                <p>
+                  Vaults with their keys, permissions, groups and budgets stand side by side; what differs is marked.
+                </p>
               </Empty>
-            ) : one && other ? (
-              <Differences one={one} other={other} isAll={search.show === 'all'} />
             ) : (
-              <Skeleton />
+              <Answer of={one} what="the first agent">
+                {(first) => (
+                  <Answer of={other} what="the other agent">
+                    {(second) => <Differences one={first} other={second} isAll={search.show === 'all'} />}
+                  </Answer>
+                )}
+              </Answer>
             )}
           </>
         )}

@@ -5,7 +5,7 @@ import { moneyText } from '../billing/money.tsx'
 import { permissionWords } from './permission-words.ts'
 import type { HeldVault } from './queries.ts'
 
-// Two agents side by side: what one of them may, and the other may not.
+// Two agents side by side: what one of them may, and the other may not. Groups carry roles, so who is in which is part of it.
 
 export interface Compared {
   readonly agent: Agent
@@ -13,12 +13,12 @@ export interface Compared {
   readonly held: readonly HeldVault[]
   /** Read from the whole log in this browser. */
   readonly exposure: Exposure
-  readonly budget: Budget | undefined
+  readonly budgets: readonly Budget[]
 }
 
 export interface ComparedRow {
   readonly id: string
-  readonly kind: 'vault' | 'permission' | 'budget'
+  readonly kind: 'vault' | 'permission' | 'group' | 'budget'
   readonly what: string
   /** As the permission is called, or empty. */
   readonly code: string
@@ -38,9 +38,14 @@ function vaultWords({ held, exposure }: Compared, vaultId: string): string {
   return hasKey ? `${role}, holds the key` : `${role}, no key`
 }
 
-function budgetWords({ budget }: Compared): string {
-  const [window] = budget?.activeWindows ?? []
-  return window ? `${moneyText(window.limit)} ${KIND_WORDS[window.kind]}` : 'none of its own'
+/** Every limit counts: the narrowest of them refuses. */
+function budgetWords({ budgets }: Compared): string {
+  const limits = budgets.flatMap(({ activeWindows, perTransactionLimit, enforcement }) => [
+    ...activeWindows.map(({ limit, kind }) => `${moneyText(limit)} ${KIND_WORDS[kind]}`),
+    ...(perTransactionLimit ? [`${moneyText(perTransactionLimit)} at once`] : []),
+    ...(enforcement === 'hard' ? [] : ['only warned of']),
+  ])
+  return limits.length === 0 ? 'none of its own' : limits.sort().join(', ')
 }
 
 const row = (
@@ -63,6 +68,9 @@ export function comparison(one: Compared, other: Compared): readonly ComparedRow
   )
   const permissions = [...new Set(both.flatMap(({ agent }) => agent.permissions))].sort()
   const has = ({ agent }: Compared, name: string): string => (agent.permissions.includes(name) ? 'yes' : NONE)
+  const groups = new Map(both.flatMap(({ agent }) => agent.securityGroups.map(({ groupId, name }) => [groupId, name])))
+  const isIn = ({ agent }: Compared, id: string): string =>
+    agent.securityGroups.some(({ groupId }) => groupId === id) ? 'yes' : NONE
   return [
     ...[...vaults]
       .sort(([, a], [, b]) => a.localeCompare(b))
@@ -70,6 +78,9 @@ export function comparison(one: Compared, other: Compared): readonly ComparedRow
     ...permissions.map((name) =>
       row('permission', name, permissionWords(name), [has(one, name), has(other, name)], name),
     ),
+    ...[...groups]
+      .sort(([, a], [, b]) => a.localeCompare(b))
+      .map(([id, name]) => row('group', id, name, [isIn(one, id), isIn(other, id)])),
     row('budget', 'limit', 'What it may spend', [budgetWords(one), budgetWords(other)]),
   ]
 }

@@ -1,3 +1,4 @@
+import { principalOf } from '@strongroom/protocol'
 import type { Purchase, WebhookEndpoint } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -7,7 +8,6 @@ import { ProblemNote } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.tsx'
 import type { Names } from '../activity/filter-tokens.ts'
 import { type Invite, useRevokeInvite } from '../people/queries.ts'
-import { ownerOf } from './need-words.ts'
 import type { Need } from './queries.ts'
 
 // What can be decided right where it waits.
@@ -138,7 +138,7 @@ export function NeedActions({ need, names, onAsk }: Members) {
       return <Ask action="Compare and sign" label={`Compare and sign for the key of ${name}`} onAsk={ask} />
     }
     case 'signer':
-      return <Ask action="Compare" label={`Compare the key of ${names.person(ownerOf(need.id))}`} onAsk={ask} />
+      return <Ask action="Compare" label={`Compare the key of ${names.person(principalOf(need.id))}`} onAsk={ask} />
     case 'vault key':
       if (need.vault.role !== 'ADMIN') return <span className="text-ink-2">An admin of it rotates it</span>
       return <Ask action="Rotate the key" label={`Rotate the key of ${need.vault.name}`} onAsk={ask} />

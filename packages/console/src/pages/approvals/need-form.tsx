@@ -1,3 +1,4 @@
+import { principalOf } from '@strongroom/protocol'
 import type { Vault } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useOpenSession } from '../../session/session.ts'
@@ -9,7 +10,6 @@ import { EndorsePersonForm } from '../people/endorse-person-form.tsx'
 import { ConfirmKeyForm } from '../transparency/confirm-key-form.tsx'
 import { holderCountQuery } from '../vaults/queries.ts'
 import { RotateKeyForm } from '../vaults/rotate-key-form.tsx'
-import { ownerOf } from './need-words.ts'
 import type { Need } from './queries.ts'
 
 function RotateForm({ vault, onClose }: { readonly vault: Vault; onClose(): void }) {
@@ -33,7 +33,7 @@ export function NeedForm({ need, names, onClose }: Members) {
         <EndorseKeyForm pending={need.pending} name={names.person(`agent:${need.pending.agentId}`)} onClose={onClose} />
       )
     case 'signer':
-      return <ConfirmKeyForm keyId={need.id} owner={names.person(ownerOf(need.id))} onClose={onClose} />
+      return <ConfirmKeyForm keyId={need.id} owner={names.person(principalOf(need.id))} onClose={onClose} />
     case 'vault key':
       return <RotateForm vault={need.vault} onClose={onClose} />
     case 'budget':

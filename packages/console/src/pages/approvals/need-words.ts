@@ -1,3 +1,4 @@
+import { principalOf } from '@strongroom/protocol'
 import { keyWords, type Purchase } from '@strongroom/sdk'
 import type { LinkProps } from '@tanstack/react-router'
 import type { Tone } from '../../ui/status.tsx'
@@ -22,8 +23,6 @@ export interface Told {
 
 type Of<K extends Need['kind']> = Extract<Need, { readonly kind: K }>
 
-/** Of a key. */
-export const ownerOf = (keyId: string): string => keyId.slice(0, keyId.lastIndexOf(':'))
 const hostOf = (url: string): string => URL.parse(url)?.host ?? url
 
 function purchaseEffect({ state, price, failure }: Purchase): string {
@@ -66,7 +65,7 @@ function webhookWords({ endpoint }: Of<'webhook'>): Told {
 function budgetWords({ budget }: Of<'budget'>, names: Names): Told {
   const { name, subjectType, subjectId, activeWindows } = budget
   const subject = subjectType === 'org' ? 'the organisation' : names.subject({ type: subjectType, id: subjectId })
-  const window = activeWindows.find(({ remaining }) => Number(remaining.amount) <= 0)
+  const window = activeWindows.find(({ remaining }) => BigInt(remaining.amount) <= 0n)
   const limit = window ? `${moneyText(window.limit)} ${KIND_WORDS[window.kind]}` : 'its limit'
   return {
     tone: 'money',
@@ -130,7 +129,7 @@ export function needWords(need: Need, names: Names): Told {
       return {
         tone: 'warn',
         word: 'signer changed',
-        words: `${names.person(ownerOf(need.id))} recovered with a new key: ${keyWords(need.id)}`,
+        words: `${names.person(principalOf(need.id))} recovered with a new key: ${keyWords(need.id)}`,
         effect: 'Compared with its owner, it counts as known in this browser.',
         link: { to: '/transparency/signers' },
         since: null,

@@ -82,7 +82,7 @@ export const usedUp = (budgets: readonly Budget[]): readonly Budget[] =>
     ({ status, enforcement, activeWindows }) =>
       status === 'active' &&
       enforcement === 'hard' &&
-      activeWindows.some(({ remaining, limit }) => Number(limit.amount) > 0 && Number(remaining.amount) <= 0),
+      activeWindows.some(({ remaining, limit }) => BigInt(limit.amount) > 0n && BigInt(remaining.amount) <= 0n),
   )
 
 /** One that somebody switched off waits for nobody. */

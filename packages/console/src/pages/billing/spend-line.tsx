@@ -2,6 +2,7 @@ import type { Budget } from '@strongroom/contract'
 import { useQuery } from '@tanstack/react-query'
 import { type Line, StepLine } from '../../plot/step-line.tsx'
 import { useStrongroom } from '../../session/session.ts'
+import { ProblemNote } from '../../ui/states.tsx'
 import { licensesQuery } from '../licenses/queries.ts'
 import { type ActiveWindow, elapsedOf } from './budget-windows.ts'
 import { moneyText } from './money.tsx'
@@ -51,11 +52,15 @@ interface Members {
 /** How what is spent has grown in a window, beside an even pace to its limit. */
 export function SpendLine({ name, budget, window }: Members) {
   const strongroom = useStrongroom()
-  const { data: transactions } = useQuery(movementsSinceQuery(strongroom, window.startsAt))
-  const { data: licenses } = useQuery(licensesQuery(strongroom))
-  if (!transactions || !licenses) return <div className="h-44" />
+  const movements = useQuery(movementsSinceQuery(strongroom, window.startsAt))
+  const licenses = useQuery(licensesQuery(strongroom))
+  const error = movements.error ?? licenses.error
+  if (error)
+    return <ProblemNote error={error} onRetry={() => void Promise.all([movements.refetch(), licenses.refetch()])} />
+  // As high as the plot will be: nothing shifts.
+  if (!movements.data || !licenses.data) return <div className="h-44" />
   const now = new Date()
-  const steps = spendSteps({ subject: budget, window, transactions, licenses, now })
+  const steps = spendSteps({ subject: budget, window, transactions: movements.data, licenses: licenses.data, now })
   return (
     <StepLine
       name={name}

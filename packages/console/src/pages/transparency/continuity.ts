@@ -1,3 +1,4 @@
+import { principalOf } from '@strongroom/protocol'
 import type { LogEntry, LogMoment, PinnedSigner } from '@strongroom/sdk'
 
 // Which keys somebody had, one after the other, and what links each to the one before: read off the entries of the log.
@@ -39,7 +40,7 @@ export function bandsOf(entries: readonly LogEntry[], pinned: readonly PinnedSig
 }
 
 function startOf(keyId: string, entry: LogEntry, known: readonly Band[], pinned: PinnedSigner | undefined): Band {
-  const principal = keyId.slice(0, keyId.lastIndexOf(':'))
+  const principal = principalOf(keyId)
   const previous = known.findLast((band) => band.principal === principal)?.keyId
   const link = previous === undefined ? 'first' : entry.type === 'key.rotate' ? 'rotated' : 'broken'
   return {

@@ -1,9 +1,8 @@
+import { principalOf } from '@strongroom/protocol'
 import type { Names } from '../activity/filter-tokens.ts'
 import type { Subject } from '../activity/rows.ts'
 
 // The log names states by ids: `vault/…`, `kid/…`, `grant/<vault>/<kid>/<version>`. People are told whose they are.
-
-const principalOf = (kid: string): string => kid.slice(0, kid.lastIndexOf(':'))
 
 export interface Named {
   readonly subject: Subject

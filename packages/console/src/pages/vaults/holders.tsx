@@ -1,3 +1,4 @@
+import { principalOf } from '@strongroom/protocol'
 import type { KeyHolder } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
@@ -12,8 +13,6 @@ import { KeyName } from './key-name.tsx'
 import { useNames } from './principals.ts'
 import { type Reads, readsQuery } from './reads.ts'
 import { type Wrap, wrapsOf } from './wraps.ts'
-
-const ownerOf = (keyId: string): string => keyId.slice(0, keyId.lastIndexOf(':'))
 
 const COLUMNS: readonly Column<KeyHolder>[] = [
   { id: 'name', header: 'Holder', sort: ({ name }) => name, cell: ({ name, principal }) => name || principal },
@@ -42,7 +41,7 @@ const readColumn = ({ byReader }: Reads): Column<KeyHolder> => ({
   sort: ({ principal }) => byReader.get(principal) ?? '',
   cell: ({ principal }) => {
     const at = byReader.get(principal)
-    return at === undefined ? <span className="text-ink-3">not lately</span> : <When at={at} />
+    return at === undefined ? <span className="text-ink-3">none you can see</span> : <When at={at} />
   },
 })
 
@@ -53,7 +52,7 @@ function wrapColumns(wraps: ReadonlyMap<string, Wrap>, nameOf: (id: string) => s
       id: 'by',
       header: 'Wrapped by',
       cell: (holder) => {
-        const makers = new Set(of(holder).flatMap(({ by }) => (by === undefined ? [] : [nameOf(ownerOf(by))])))
+        const makers = new Set(of(holder).flatMap(({ by }) => (by === undefined ? [] : [nameOf(principalOf(by))])))
         return makers.size === 0 ? <span className="text-ink-3">not shown to you</span> : [...makers].join(', ')
       },
     },

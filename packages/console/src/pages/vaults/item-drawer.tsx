@@ -1,3 +1,4 @@
+import { principalOf } from '@strongroom/protocol'
 import type { Receipt } from '@strongroom/sdk'
 import { keyWords } from '@strongroom/sdk'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
@@ -19,8 +20,6 @@ import { ItemHistory } from './item-history.tsx'
 import { MoveItemsForm } from './move-items-form.tsx'
 import { useNames } from './principals.ts'
 import { itemQuery, type ShownItem } from './queries.ts'
-
-const principalOf = (keyId: string): string => keyId.slice(0, keyId.lastIndexOf(':'))
 
 /** What was checked before any of it was shown. */
 function ItemReceipt({ receipt }: { readonly receipt: Receipt }) {

@@ -1,3 +1,4 @@
+import { principalOf } from '@strongroom/protocol'
 import { keyWords } from '@strongroom/sdk'
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { Fragment, useState } from 'react'
@@ -10,8 +11,6 @@ import { type ItemVersion, itemHistoryQuery } from './item-versions.ts'
 import { useNames } from './principals.ts'
 import type { ShownItem } from './queries.ts'
 import { readsQuery } from './reads.ts'
-
-const principalOf = (keyId: string): string => keyId.slice(0, keyId.lastIndexOf(':'))
 
 /** What one version was, as far as the signed versions of the vault say it. */
 function wordsOf({ version, others, hasFile }: ItemVersion): string {
@@ -43,7 +42,7 @@ function Versions({ item }: { readonly item: ShownItem }) {
                     <span className="min-w-0 max-sm:order-1 max-sm:col-span-2">
                       {nameOf(principalOf(one.by))} <span className="text-ink-2">{wordsOf(one)}</span>
                       <span className="block text-label text-ink-3">
-                        signed with {keyWords(one.by)} · version {one.headVersion} of the vault
+                        names the key {keyWords(one.by)} · version {one.headVersion} of the vault
                       </span>
                     </span>
                     <span className="text-label text-ink-2">

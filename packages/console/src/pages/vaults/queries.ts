@@ -1,3 +1,4 @@
+import { principalOf } from '@strongroom/protocol'
 import type { Attachment, Client, Item, KeyHolder, Receipt, Strongroom } from '@strongroom/sdk'
 import { queryOptions } from '@tanstack/react-query'
 
@@ -86,8 +87,6 @@ export interface JoinedAccess {
   readonly strangers: readonly { readonly principal: string; readonly keyIds: readonly string[] }[]
 }
 
-const ownerOf = (keyId: string): string => keyId.slice(0, keyId.lastIndexOf(':'))
-
 /** The signed list beside what the server has wrapped: where the two disagree is what a page has to say. */
 export const accessQuery = (strongroom: Strongroom, client: Client, vaultId: string) =>
   queryOptions({
@@ -98,7 +97,7 @@ export const accessQuery = (strongroom: Strongroom, client: Client, vaultId: str
       const listed = new Set(holders.map(({ principal }) => principal))
       const others = new Map<string, Set<string>>()
       for (const { kid } of data) {
-        const principal = ownerOf(kid)
+        const principal = principalOf(kid)
         if (!listed.has(principal)) others.set(principal, (others.get(principal) ?? new Set()).add(kid))
       }
       return {
