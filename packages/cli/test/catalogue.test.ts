@@ -65,6 +65,7 @@ it('refuses what is no list of offers, what the file of the server names, and ev
   await refused(words('apply', 'none.json', '--yes'), 'file_unreadable', 6)
   await refused(words('apply', '--yes'), 'usage', 2)
   await refused(words('apply', 'wrong.json', '--yes'), 'catalogue_offer_invalid', 6)
+  expect((await machine.call(words('apply', 'wrong.json', '--yes'), { env })).stderr).toContain('mail-pro was not taken')
   await refused(words('remove', 'sandbox-once', '--yes'), 'catalogue_offer_in_file', 6)
   await refused(words('remove', 'mail-pro', '--yes'), 'license_not_found', 5)
   await refused(words('sell'), 'usage', 2)

@@ -7,6 +7,7 @@ import {
 } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { shownMoney } from '../output/money.ts'
+import { shortTime } from '../output/time.ts'
 
 // What happened, from three places: changes of vaults, what was done about licences and money, and how the credit moved.
 
@@ -71,11 +72,20 @@ const movementRow = ({ type, amount, ref, occurredAt }: CreditTransaction): Row 
 })
 
 /** The newest first, until they are older than asked for; nothing where the caller may not see them. */
-async function since<T extends { readonly occurredAt: string }>(rows: AsyncIterable<T>, from: number): Promise<T[]> {
+async function since<T extends { readonly occurredAt: string }>(
+  cli: Cli,
+  what: string,
+  rows: AsyncIterable<T>,
+  from: number,
+): Promise<T[]> {
   const found: T[] = []
   try {
     for await (const row of rows) {
-      if (Date.parse(row.occurredAt) < from || found.length >= MOST) break
+      if (Date.parse(row.occurredAt) < from) break
+      if (found.length >= MOST) {
+        cli.say(`only the newest ${MOST} ${what} were looked at, back to ${shortTime(found.at(-1)?.occurredAt ?? '')}`)
+        break
+      }
       found.push(row)
     }
   } catch (error) {
@@ -89,8 +99,8 @@ export async function commerceRows(cli: Cli, who: Namer, from: number): Promise<
   const { monitoring, billing } = await cli.strongroom()
   const options = { signal: cli.signal }
   const [acts, movements] = await Promise.all([
-    since(monitoring.audit({}, options), from),
-    since(billing.transactions({}, options), from),
+    since(cli, 'records of what was done', monitoring.audit({}, options), from),
+    since(cli, 'movements of credit', billing.transactions({}, options), from),
   ])
   return [...acts.flatMap((event) => auditRow(event, who) ?? []), ...movements.map(movementRow)]
 }

@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag } from '../model/command.ts'
+import { parseGiven, readGiven } from '../place/given-file.ts'
 import { readAll } from '../place/standard-input.ts'
 
 const METHODS = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'] as const
@@ -21,19 +20,10 @@ function memberOf(text: string): readonly [string, unknown] {
   }
 }
 
-async function bodyFrom({ io }: Cli, path: string): Promise<unknown> {
-  const bytes =
-    path === '-'
-      ? await readAll(io.stdin, MAX_BODY)
-      : await readFile(resolve(io.cwd, path)).catch((cause: unknown) => {
-          throw new CliError('file_unreadable', `${path} cannot be read`, { cause })
-        })
-  try {
-    return JSON.parse(bytes.toString()) as unknown
-  } catch {
-    throw new CliError('usage', `${path === '-' ? 'standard input' : path} is not JSON`)
-  }
-}
+const bodyFrom = async (cli: Cli, path: string): Promise<unknown> =>
+  path === '-'
+    ? parseGiven(await readAll(cli.io.stdin, MAX_BODY), 'standard input')
+    : parseGiven(await readGiven(cli, path), path)
 
 export const api = command({
   summary: 'any route of the API, with your credential; nothing of the answer is verified',

@@ -1,26 +1,18 @@
-import { readFile } from 'node:fs/promises'
-import { basename, resolve } from 'node:path'
+import { basename } from 'node:path'
 import type { Cli } from '../cli.ts'
 import { confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import type { Found, FoundItem } from '../import/source.ts'
 import { arg, command, flag } from '../model/command.ts'
 import { table } from '../output/table.ts'
+import { readGiven } from '../place/given-file.ts'
 import { passphraseFor } from '../place/key-store.ts'
 import { withProgress } from '../prompt/progress.ts'
 
 const SOURCES = ['dotenv', '1password', 'bitwarden', 'archive'] as const
 
-async function bytesOf(path: string): Promise<Buffer> {
-  try {
-    return await readFile(path)
-  } catch (cause) {
-    throw new CliError('file_unreadable', `${path} cannot be read`, { cause })
-  }
-}
-
 async function readSource(cli: Cli, source: string, path: string): Promise<Found> {
-  const bytes = await bytesOf(resolve(cli.io.cwd, path))
+  const bytes = await readGiven(cli, path)
   if (source === 'archive') {
     const { openArchive } = await import('../archive/sealed-archive.ts')
     const { itemsOfArchive } = await import('../archive/content.ts')

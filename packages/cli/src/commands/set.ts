@@ -1,11 +1,10 @@
 import { randomInt } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import type { Strongroom } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { explainingKeys } from '../errors/wrapped-key.ts'
 import { arg, command, flag } from '../model/command.ts'
+import { readGiven } from '../place/given-file.ts'
 import { type FieldPlace, fieldPlace, isVariableName, referenceOf } from '../place/reference.ts'
 import { readAll } from '../place/standard-input.ts'
 
@@ -22,14 +21,6 @@ function generated(length: number): string {
   return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 }
 
-async function fromFile({ io }: Cli, path: string): Promise<Uint8Array> {
-  try {
-    return await readFile(resolve(io.cwd, path))
-  } catch (cause) {
-    throw new CliError('file_unreadable', `${path} cannot be read`, { fix: 'check the path given with --file', cause })
-  }
-}
-
 /** Piped in, without the one line end that `echo` adds. Nothing at all is no value. */
 async function fromPipe({ io }: Cli): Promise<Uint8Array> {
   const bytes = await readAll(io.stdin, MOST_BYTES + 2)
@@ -43,7 +34,7 @@ async function fromPipe({ io }: Cli): Promise<Uint8Array> {
 async function valueFrom(cli: Cli, { file, generate }: Source): Promise<string | Uint8Array> {
   if (file !== undefined && generate !== undefined) throw new CliError('usage', 'give --file or --generate, not both')
   if (generate !== undefined) return generated(generate)
-  if (file !== undefined) return fromFile(cli, file)
+  if (file !== undefined) return readGiven(cli, file, 'check the path given with --file')
   return cli.isInteractive ? cli.ask.secret('Value (hidden)', '--file FILE') : fromPipe(cli)
 }
 

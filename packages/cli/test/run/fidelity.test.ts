@@ -100,6 +100,7 @@ const first = (command: readonly string[], input = '', env: Readonly<Record<stri
   )
 const hasNamespaces = spawnSync('unshare', ['--pid', '--fork', '--mount-proc', 'true']).status === 0
 const NO_NAMESPACES = 'this machine does not let us make a process namespace (unshare --pid)'
+if (!hasNamespaces) console.info(`skipped: the first process of a container, because ${NO_NAMESPACES}`)
 
 it('is a first process that ends: with the code of the command, and with 128 + n where the command was killed', async (t) => {
   if (!hasNamespaces) return t.skip(NO_NAMESPACES)

@@ -1,5 +1,3 @@
-import { readFile } from 'node:fs/promises'
-import { resolve } from 'node:path'
 import type { CatalogueOffer, Input, catalogue as routes } from '@strongroom/contract'
 import { type Client, createClient } from '@strongroom/sdk'
 import { type Cli, confirm, serverOf } from '../../cli.ts'
@@ -7,6 +5,7 @@ import { CliError } from '../../errors/cli-error.ts'
 import { arg, command, type Result } from '../../model/command.ts'
 import { shownMoney } from '../../output/money.ts'
 import { table } from '../../output/table.ts'
+import { parseGiven, readGiven } from '../../place/given-file.ts'
 
 type Offer = CatalogueOffer
 type Body = Input<typeof routes.put>['body']
@@ -14,18 +13,13 @@ type Body = Input<typeof routes.put>['body']
 /** The operator's own client: a key without an organisation's keys, so nothing is verified or opened with it. */
 async function operatorOf(cli: Cli): Promise<Client['catalogue']> {
   const { STRONGROOM_API_KEY: given, STRONGROOM_API_KEY_FILE: file } = cli.io.env
-  const apiKey = given || (file && (await textOf(cli, file)).trim())
+  const apiKey = given || (file && (await readGiven(cli, file, 'check STRONGROOM_API_KEY_FILE')).toString().trim())
   const baseUrl = serverOf(cli)
   if (apiKey && baseUrl !== undefined) return createClient({ baseUrl, apiKey }).catalogue
   throw new CliError('not_signed_in', 'a global-admin key and the address of the server are needed', {
     fix: 'strongroom admin global-admin-key create --out KEY, then set STRONGROOM_API_KEY_FILE=KEY and STRONGROOM_SERVER',
   })
 }
-
-const textOf = ({ io }: Cli, path: string): Promise<string> =>
-  readFile(resolve(io.cwd, path), 'utf8').catch((cause: unknown) => {
-    throw new CliError('file_unreadable', `${path} cannot be read`, { cause })
-  })
 
 const offersOf = async (cli: Cli): Promise<readonly Offer[]> =>
   (await (await operatorOf(cli)).list({}, { signal: cli.signal })).data
@@ -56,13 +50,7 @@ const isWritten = (one: unknown): one is Written =>
 
 /** A list of offers as `list --json` prints them under `data`; those that the file of the server names are left to it. */
 async function readOffers(cli: Cli, path: string): Promise<readonly Written[]> {
-  const text = await textOf(cli, path)
-  let given: unknown
-  try {
-    given = JSON.parse(text)
-  } catch {
-    throw new CliError('usage', `${path} is not JSON`)
-  }
+  const given = parseGiven(await readGiven(cli, path), path)
   const offers: unknown = Array.isArray(given) ? given : (given as { data?: unknown } | null)?.data
   if (!Array.isArray(offers) || !offers.every(isWritten))
     throw new CliError('usage', `${path} is no list of offers with a licenseId each`, {
@@ -80,7 +68,11 @@ async function apply(cli: Cli, path: string | undefined): Promise<Result> {
   const operator = await operatorOf(cli)
   for (const { licenseId, source: _, ...body } of offers) {
     // What is in the file is for the server to judge.
-    await operator.put({ params: { licenseId }, body: body as unknown as Body }, { signal: cli.signal })
+    const call = { params: { licenseId }, body: body as unknown as Body }
+    await operator.put(call, { signal: cli.signal }).catch((error: unknown) => {
+      cli.say(`${licenseId} was not taken; what is above it in ${path} was`)
+      throw error
+    })
     cli.say(`${licenseId} is as it is in ${path}`)
   }
   const data = await offersOf(cli)
