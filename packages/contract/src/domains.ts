@@ -87,10 +87,12 @@ export const domains = {
     api: 'platform',
     method: 'PUT',
     path: '/domain/:domain/records',
-    summary: 'Replace all records of a managed domain',
+    summary: 'Replace all records of a managed domain, or refuse if they are others than the caller read',
     access: running,
     params: byName,
     body: closed({
+      /** The serial that came with the records the caller has read. */
+      ifSerial: Type.Optional(Type.Integer({ minimum: 0 })),
       records: Type.Array(
         closed({
           name: DomainName,
@@ -104,6 +106,6 @@ export const domains = {
       ),
     }),
     response: closed({ domain: Type.String(), serial: Type.Integer() }),
-    errors: ['domain_not_found', 'domain_not_managed', 'invalid_record', 'dns_unavailable'],
+    errors: ['domain_not_found', 'domain_not_managed', 'records_changed', 'invalid_record', 'dns_unavailable'],
   },
 } as const satisfies Routes

@@ -149,6 +149,11 @@ export const COMMERCE_ERRORS = {
     'The domain is there already, or is managed by somebody else here.',
     'Choose another domain.',
   ),
+  records_changed: entry(
+    409,
+    'Somebody has changed the records since they were read.',
+    'Read them again, and make the change once more.',
+  ),
   invalid_domain: entry(422, 'This is not the name of a domain.', 'Write it like example.com.'),
   invalid_record: entry(422, 'A record cannot be kept as it is.', 'Details name the record and what is wrong with it.'),
   dns_unavailable: entry(503, 'The name server cannot be asked.', 'Wait as Retry-After says; tell the operator.'),

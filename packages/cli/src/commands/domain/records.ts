@@ -65,8 +65,8 @@ async function replace(cli: Cli, before: DnsRecords, kept: readonly DnsRecord[],
       : [],
   )
   const { client } = await cli.person()
-  const { domain } = before
-  await client.domains.setRecords({ params: { domain }, body: { records: [...others, ...added] } })
+  const { domain, serial: ifSerial } = before
+  await client.domains.setRecords({ params: { domain }, body: { ifSerial, records: [...others, ...added] } })
   return recordsOf(cli, domain)
 }
 
@@ -113,7 +113,7 @@ const ACTIONS = ['set', 'rm', 'list'] as const
 export const record = command({
   summary: 'records of a managed domain: set, rm, list',
   about:
-    'set makes the records of a name and a type exactly what is given; rm removes them, or those with this content. Two people who change the same domain at once can undo each other: the last one counts.',
+    'set makes the records of a name and a type exactly what is given; rm removes them, or those with this content. Where somebody else changed the domain in between, nothing is changed, and you are asked to do it again.',
   args: {
     action: arg.one(ACTIONS.join(', '), { choices: ACTIONS }),
     name: arg.maybe('the name, such as www.example.com; with list a domain'),

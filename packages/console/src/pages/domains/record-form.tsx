@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { shellWord } from '../../ui/shell-word.ts'
-import { type NewRecord, newRecordsOf, RECORD_TYPES, type RecordType, useSetRecords } from './set-records.ts'
+import { type NewRecord, newRecordsOf, RECORD_TYPES, type RecordType, useSetRecords, type Zone } from './set-records.ts'
 
 const CONTENTS: Record<RecordType, string> = {
   A: 'An IPv4 address, such as 192.0.2.10.',
@@ -27,13 +27,13 @@ function cliOf(domain: string, body: object): string {
 
 interface Members {
   readonly domain: string
-  readonly records: readonly DnsRecord[]
+  readonly zone: Zone
   /** The one to be changed; a new one if absent. */
   readonly record?: DnsRecord
   onClose(): void
 }
 
-export function RecordForm({ domain, records, record, onClose }: Members) {
+export function RecordForm({ domain, zone, record, onClose }: Members) {
   const [name, setName] = useState(record?.name ?? domain)
   const [type, setType] = useState<RecordType>(RECORD_TYPES.find((one) => one === record?.type) ?? 'A')
   const [content, setContent] = useState(record?.content ?? '')
@@ -46,8 +46,8 @@ export function RecordForm({ domain, records, record, onClose }: Members) {
     ...(takesPriority && { priority: Number(priority) }),
     ...(record?.comment != null && { comment: record.comment }),
   }
-  const others = newRecordsOf(records.filter(({ id }) => id !== record?.id))
-  const body = { records: [...others, wanted] }
+  const others = newRecordsOf(zone.records.filter(({ id }) => id !== record?.id))
+  const body = { ifSerial: zone.serial, records: [...others, wanted] }
   return (
     <FormDialog
       title={record ? 'Change a record' : 'Add a record'}
@@ -58,7 +58,7 @@ export function RecordForm({ domain, records, record, onClose }: Members) {
       problem={set.error}
       disabled={wanted.content === '' || !/^[0-9]+$/.test(ttl) || (takesPriority && !/^[0-9]+$/.test(priority))}
       cli={cliOf(domain, body)}
-      onSubmit={() => set.mutate(body.records, { onSuccess: onClose })}
+      onSubmit={() => set.mutate(body, { onSuccess: onClose })}
     >
       <TextField
         label="Name"

@@ -11,7 +11,7 @@ import { toast } from '../../ui/toast.tsx'
 import { recordsQuery } from './queries.ts'
 import { RecordForm } from './record-form.tsx'
 import { RemoveDomainForm } from './remove-domain-form.tsx'
-import { newRecordOf, newRecordsOf, useSetRecords } from './set-records.ts'
+import { newRecordOf, newRecordsOf, useSetRecords, type Zone } from './set-records.ts'
 
 /** What a zone file has of it. */
 const contentOf = ({ priority, content }: DnsRecord): string => (priority === null ? content : `${priority} ${content}`)
@@ -61,7 +61,8 @@ const columnsOf = ({ onEdit, onRemove }: Choices): readonly Column<DnsRecord>[] 
   },
 ]
 
-function Records({ domain, records }: { readonly domain: string; readonly records: readonly DnsRecord[] }) {
+function Records({ domain, zone }: { readonly domain: string; readonly zone: Zone }) {
+  const { records, serial: ifSerial } = zone
   const set = useSetRecords(domain)
   const [editing, setEditing] = useState<DnsRecord>()
   const { mutate } = set
@@ -70,11 +71,17 @@ function Records({ domain, records }: { readonly domain: string; readonly record
       columnsOf({
         onEdit: setEditing,
         onRemove: (record) =>
-          mutate(newRecordsOf(records.filter(({ id }) => id !== record.id)), {
-            onSuccess: () => toast(`Removed ${record.name} ${record.type}`, () => mutate(newRecordsOf(records))),
-          }),
+          mutate(
+            { ifSerial, records: newRecordsOf(records.filter(({ id }) => id !== record.id)) },
+            {
+              onSuccess: ({ serial }) =>
+                toast(`Removed ${record.name} ${record.type}`, () =>
+                  mutate({ ifSerial: serial, records: newRecordsOf(records) }),
+                ),
+            },
+          ),
       }),
-    [records, mutate],
+    [records, ifSerial, mutate],
   )
   return (
     <>
@@ -94,9 +101,7 @@ function Records({ domain, records }: { readonly domain: string; readonly record
           sortedBy={{ id: 'name' }}
         />
       )}
-      {editing && (
-        <RecordForm domain={domain} records={records} record={editing} onClose={() => setEditing(undefined)} />
-      )}
+      {editing && <RecordForm domain={domain} zone={zone} record={editing} onClose={() => setEditing(undefined)} />}
     </>
   )
 }
@@ -120,12 +125,12 @@ export function RecordsPart({ domain: { domain, managed } }: { readonly domain: 
       </div>
       {managed ? (
         <Answer of={records} what="its records">
-          {(found) => <Records domain={domain} records={found.records} />}
+          {(zone) => <Records domain={domain} zone={zone} />}
         </Answer>
       ) : (
         <p className="px-6 text-ink-2">It belongs to the organisation; its records are kept elsewhere.</p>
       )}
-      {open === 'add' && <RecordForm domain={domain} records={records.data?.records ?? []} onClose={close} />}
+      {open === 'add' && records.data && <RecordForm domain={domain} zone={records.data} onClose={close} />}
       {open === 'remove' && <RemoveDomainForm domain={domain} onClose={close} />}
     </section>
   )

@@ -2,7 +2,12 @@ import type { DnsRecord, domains, Input } from '@strongroom/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useOpenSession } from '../../session/session.ts'
 
-// All records of a domain are set at once, so every change of one is made from the list that was read.
+// All records of a domain are set at once, so every change of one is made from the list that was read, and of no other.
+
+export interface Zone {
+  readonly serial: number
+  readonly records: readonly DnsRecord[]
+}
 
 export type NewRecord = Input<typeof domains.setRecords>['body']['records'][number]
 export type RecordType = NewRecord['type']
@@ -37,8 +42,9 @@ export function useSetRecords(domain: string) {
   const { client } = useOpenSession()
   const queries = useQueryClient()
   return useMutation({
-    mutationFn: async (records: readonly NewRecord[]) =>
-      client.domains.setRecords({ params: { domain }, body: { records: [...records] } }),
-    onSuccess: () => queries.invalidateQueries({ queryKey: ['domains', domain] }),
+    mutationFn: async ({ ifSerial, records }: { readonly ifSerial: number; readonly records: readonly NewRecord[] }) =>
+      client.domains.setRecords({ params: { domain }, body: { ifSerial, records: [...records] } }),
+    // Also when it was refused: somebody else may have changed them.
+    onSettled: () => queries.invalidateQueries({ queryKey: ['domains', domain] }),
   })
 }

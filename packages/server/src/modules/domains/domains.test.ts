@@ -6,7 +6,7 @@ import { type PowerDnsServer, startPowerDns, whyNoPowerDns } from '../../../test
 
 // Catches: records of another organisation, a name that is found in the wrong domain, a domain managed twice, records that cannot be,
 // what PowerDNS says in plain text taken for JSON. Seen red: the longest domain not chosen, managed by two organisations, a CNAME beside
-// others, a domain that is not managed read all the same, quotes of TXT records left on, records left over in PowerDNS.
+// others, a domain that is not managed read all the same, quotes of TXT records left on, records left over in PowerDNS, records of who has not read the latest (in the database and in PowerDNS).
 
 const RECORDS = [
   { name: 'acme.dev', type: 'A', content: '93.184.216.34' },
@@ -37,8 +37,18 @@ const recordsOf = (
 ) => client.domains.records({ query })
 const add = ({ alice }: World, domain: string, managed = true) =>
   alice.client.domains.add({ body: { domain, managed } })
-const set = ({ alice }: World, domain: string, records: readonly object[]) =>
-  alice.client.domains.setRecords({ params: { domain }, body: { records: records as never } })
+const set = ({ alice }: World, domain: string, records: readonly object[], more: { readonly ifSerial?: number } = {}) =>
+  alice.client.domains.setRecords({ params: { domain }, body: { ...more, records: records as never } })
+/** Two who read the same records, and change them one after the other. */
+async function changeTwice(world: World, domain: string): Promise<void> {
+  const { serial: ifSerial } = await recordsOf(world.agent, { domain })
+  const { serial } = await set(world, domain, [RECORDS[0]], { ifSerial })
+  expect(await refusal(set(world, domain, RECORDS, { ifSerial }))).toMatchObject({
+    ...{ status: 409, code: 'records_changed', details: { serial } },
+  })
+  expect((await recordsOf(world.agent, { domain, type: 'A' })).records).toHaveLength(1)
+  await set(world, domain, RECORDS, { ifSerial: serial })
+}
 const lines = (answer: {
   records: readonly { name: string; type: string; content: string; priority: number | null }[]
 }) => answer.records.map(({ name, type, priority, content }) => [name, type, priority, content].join(' ')).sort()
@@ -127,6 +137,13 @@ describe('in the database', () => {
     expect(await codeOf(set(world, 'acme.dev', [RECORDS[0], RECORDS[0]]))).toBe('invalid_record')
   })
 
+  it('refuses records of who has not read the latest, and changes nothing; of many at once it takes one', async () => {
+    await changeTwice(world, 'acme.dev')
+    const { serial: ifSerial } = await recordsOf(world.agent, { domain: 'acme.dev' })
+    const ended = await outcomes(Array.from({ length: 8 }, () => set(world, 'acme.dev', RECORDS, { ifSerial })))
+    expect(ended.sort()).toEqual(['ok', ...Array.from({ length: 7 }, () => 'records_changed')])
+  })
+
   it('is added once by many at once, and removed with its records', async () => {
     const ended = await outcomes(Array.from({ length: 8 }, () => add(world, 'once.dev')))
     expect(ended.filter((one) => one === 'ok')).toHaveLength(1)
@@ -176,6 +193,8 @@ describe.skipIf(reason !== undefined)('in PowerDNS', () => {
     expect(powerDns.dig('acme.dev', 'NS')).toEqual(['ns1.acme.dev.'])
     await set(world, 'acme.dev', RECORDS)
   })
+
+  it('refuses records of who has not read the latest, and changes nothing', () => changeTwice(world, 'acme.dev'))
 
   it('says where a zone is missing, and where the server cannot be asked', async () => {
     await add(world, 'zoneless.dev')

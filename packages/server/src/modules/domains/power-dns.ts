@@ -77,8 +77,11 @@ const unavailable = (): ApiError => new ApiError('dns_unavailable', { headers: {
 export interface PowerDns {
   /** Undefined if there is no such zone. */
   zone(domain: string): Promise<Zone | undefined>
-  /** Makes every set of records what it is here, and removes the others, but for those that make the zone. */
-  replace(domain: string, records: readonly ZoneRecord[]): Promise<number>
+  /**
+   * Makes every set of records what it is here, and removes the others, but for those that make the zone. `check` sees the serial
+   * right before; PowerDNS itself knows no condition, so whoever changes the zone in that moment is not seen.
+   */
+  replace(domain: string, records: readonly ZoneRecord[], check: (serial: number) => void): Promise<number>
 }
 
 const isKept = ({ name, type }: { name: string; type: string }, domain: string): boolean =>
@@ -112,9 +115,10 @@ export function makePowerDns({ url, key }: PowerDnsConfig): PowerDns {
       )
       return { serial: zone.serial, records }
     },
-    replace: async (domain, records) => {
+    replace: async (domain, records, check) => {
       const zone = await read(domain)
       if (!zone) throw new ApiError('domain_not_managed')
+      check(zone.serial)
       const { status, body } = await ask('PATCH', domain, { rrsets: changesOf(zone, domain, records) })
       if (status === 422) throw new ApiError('invalid_record', { details: { why: textOf(body) } })
       if (status !== 204) throw unavailable()

@@ -71,28 +71,36 @@ export const remove: Handler<typeof domains.remove> = (ctx, { params }) =>
     return { domain: name }
   })
 
-async function lockManaged({ db, principal }: TxCtx, text: string): Promise<string> {
+async function lockManaged({ db, principal }: TxCtx, text: string): Promise<store.DomainRow> {
   const row = found(await store.lockDomain(db, principal.orgId, inDns(text) ?? ''), 'domain_not_found')
   if (!row.managed) throw new ApiError('domain_not_managed')
-  return row.domain
+  return row
+}
+
+/** Whoever sends all records has read them before; what was changed in between would be lost. */
+function requireSerial(serial: number, expected: number | undefined): void {
+  if (expected !== undefined && expected !== serial) throw new ApiError('records_changed', { details: { serial } })
 }
 
 export const setRecords: Handler<typeof domains.setRecords> = async (ctx, { params, body }) => {
   const powerDns = powerDnsOf(ctx)
-  const change = (serialFor: (ctx: TxCtx, domain: string) => Promise<number>) =>
+  const change = (serialFor: (ctx: TxCtx, row: store.DomainRow) => Promise<number>) =>
     transact(ctx, async (ctx) => {
-      const domain = await lockManaged(ctx, params.domain)
-      const serial = await serialFor(ctx, domain)
+      const row = await lockManaged(ctx, params.domain)
+      const { domain } = row
+      const serial = await serialFor(ctx, row)
       await recordChange(ctx, 'domain.set-records', domain, { records: body.records.length })
       const object = { type: 'domain', id: domain, serial }
       await emit(ctx, ctx.db, ctx.principal.orgId, { type: 'domain.dns_records.changed', object })
       return { domain, serial }
     })
   if (!powerDns)
-    return change(({ db, principal }, domain) =>
-      store.replaceRecords(db, principal.orgId, domain, readRecords(domain, body.records)),
-    )
-  const domain = await transact({ ...ctx, idempotent: undefined }, (ctx) => lockManaged(ctx, params.domain))
-  const serial = await powerDns.replace(domain, readRecords(domain, body.records))
+    return change(({ db, principal }, { domain, serial }) => {
+      requireSerial(serial, body.ifSerial)
+      return store.replaceRecords(db, principal.orgId, domain, readRecords(domain, body.records))
+    })
+  const { domain } = await transact({ ...ctx, idempotent: undefined }, (ctx) => lockManaged(ctx, params.domain))
+  const check = (serial: number): void => requireSerial(serial, body.ifSerial)
+  const serial = await powerDns.replace(domain, readRecords(domain, body.records), check)
   return change(async () => serial)
 }
