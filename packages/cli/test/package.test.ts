@@ -8,10 +8,9 @@ import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type Registry, startRegistry } from './registry.ts'
 import { freePort } from './up-process.ts'
 
-// What is published, installed by npm into an empty folder and used through npx, on the oldest Node there is; `npm run test:package`
-// takes every one. Catches: a file that is
-// not packed, a dependency that is not named, a server that npm leaves out on an older Node, a Node of other bytes than the
-// pinned ones, a command that only works in the repository.
+// What is published, installed by npm into an empty folder and used through npx, on the newest Node there is; `npm run test:package`
+// takes every one. Catches: a file that is not packed, a dependency that is not named, a command that only works in the repository; on
+// every Node also a server that npm leaves out on an older one, and a Node of other bytes than the pinned ones.
 
 const run = promisify(execFile)
 const root = fileURLToPath(new URL('../../..', import.meta.url))
@@ -44,7 +43,7 @@ interface Node {
   readonly major: number
 }
 
-/** Of the pinned Node and whatever else of a supported version is on the path, the oldest, which brings a Node of its own for the server. */
+/** The pinned Node and whatever else of a supported version is on the path, the oldest first: those bring a Node of their own along. */
 async function nodes(): Promise<readonly Node[]> {
   const places = (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, 'node'))
   const usable = places.filter((path) => {
@@ -63,7 +62,7 @@ async function nodes(): Promise<readonly Node[]> {
       if (!found.has(version)) found.set(version, { path, version, major })
   }
   const all = [...found.values()].sort((a, b) => a.major - b.major)
-  return process.env.EVERY_NODE === undefined ? all.slice(0, 1) : all
+  return process.env.EVERY_NODE === undefined ? all.slice(-1) : all
 }
 
 interface Project {
