@@ -134,7 +134,7 @@ it('shows live what an agent does, holds the picture when asked, and says how mu
   await page.getByRole('button', { name: /^\d+ new rows?$/ }).click()
   await expect.poll(() => read.count()).toBe(2)
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
 
 it('joins what belongs to one request, and gives it as a command without a credential', async () => {
@@ -166,7 +166,7 @@ it('joins what belongs to one request, and gives it as a command without a crede
     .getByText('In the log.')
     .waitFor()
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
 
 it('is read and narrowed by the keyboard: a value at a time, a stretch into the address', async () => {
@@ -204,7 +204,7 @@ it('is read and narrowed by the keyboard: a value at a time, a stretch into the 
     .split('\n')
   expect(lines.map((line) => (JSON.parse(line) as { action: string }).action)).toContain('project.create')
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
 
 it('takes nothing from the device that is not a view', () => {

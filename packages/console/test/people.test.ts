@@ -49,7 +49,7 @@ it('invites somebody, compares the words of their key, signs, and they come in',
   await dora.page.getByText('You cannot see the people of the organisation').waitFor()
   expect([...tab.problems, ...dora.problems]).toEqual([])
   await dora.context.close()
-  await tab.context.close()
+  await tab.done()
 })
 
 it('gives roles and removes for good by the typed address, and never the last owner', async () => {
@@ -77,7 +77,7 @@ it('gives roles and removes for good by the typed address, and never the last ow
   await page.getByText('Dora Vey is removed').first().waitFor()
   await page.getByRole('row', { name: /Dora Vey/ }).waitFor({ state: 'detached' })
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
 
 it('takes an invite back, and makes, fills and deletes a group', async () => {
@@ -108,5 +108,5 @@ it('takes an invite back, and makes, fills and deletes a group', async () => {
   await button(tab, 'Delete').click()
   await page.getByRole('row', { name: /deployers/ }).waitFor({ state: 'detached' })
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })

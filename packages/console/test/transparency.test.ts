@@ -67,7 +67,7 @@ it('verifies the log step by step, and proves an entry by recomputing every hash
   expect(hashes).toHaveLength(Math.ceil(Math.log2(entries.length)) + 1)
   expect(page.url()).toMatch(/\?entry=4$/)
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
 
 it('raises the alarm for one wrong byte in a proof, shows nothing of it, and remembers it', async () => {
@@ -137,7 +137,7 @@ it('shows who signs with which key, and lets a person confirm one', async () => 
     .first()
     .waitFor()
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
 
 /** What a client of a server that leaves an item out keeps as evidence. */
@@ -188,5 +188,5 @@ it('checks an evidence file in the page, and believes none that is not one', asy
   await choose('notes.txt', 'not JSON')
   await page.getByText('The file is not JSON').waitFor()
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
