@@ -9,7 +9,7 @@ import { fetchUsage } from './usage.ts'
 
 // Usage that a provider reports afterwards. Catches: a line charged twice, a line that is charged anew when its amount changes, one of a
 // closed month that is lost or changes it, a line without its transfer. Seen red: a line under another name each time; the transfer left
-// out; the usage of what somebody else has sold.
+// out; the usage of what somebody else has sold; a changed amount charged again; a line written into a closed month.
 
 let shop: Shop
 let license: { readonly id: string; readonly externalId: string }
