@@ -52,7 +52,7 @@ it('shows activity, requests, audit and figures, filtered', async () => {
   expect(lines.map((line) => (JSON.parse(line) as { action: string }).action)).toContain('vault.create')
   await jsonOf(machine, ['logs', '--status', '2xx'])
   await jsonOf(machine, ['stats', '--window', '1h'])
-  expect((await machine.call(['system', '--json'])).error()).toMatchObject({ exitCode: 4 })
+  expect((await machine.call(['system', '--json'])).error()).toMatchObject({ code: 'not_signed_in', exitCode: 3 })
 })
 
 it('prints changes as they happen, a line of JSON each, and ends with its time', async () => {

@@ -1,5 +1,6 @@
 import { command, flag } from '../model/command.ts'
 import { facts, table } from '../output/table.ts'
+import { operatorOf } from '../place/operator.ts'
 
 const shapes = () => import('../schemas/monitoring.ts')
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
@@ -34,31 +35,20 @@ export const stats = command({
   },
 })
 
-interface System {
-  readonly process: { readonly uptimeSeconds: number; readonly node: string; readonly rssBytes: number }
-  readonly host: { readonly cpus: number; readonly loadAverage1m: number; readonly freeMemoryBytes: number }
-  readonly eventLoop: { readonly lagP99Ms: number }
-  readonly pool: { readonly inUse: number; readonly waiting: number; readonly max: number }
-}
-interface Sessions {
-  readonly active: number
-  readonly users: number
-}
-
 export const system = command({
   summary: 'the process that answers, its host and its sessions; for the operator',
+  about:
+    'Asks the running server, with a global-admin key in STRONGROOM_API_KEY or STRONGROOM_API_KEY_FILE and its address in STRONGROOM_SERVER.',
   args: {},
   flags: {},
   examples: [{ run: 'strongroom system', does: 'memory, load, connections, sessions' }],
+  next: 'strongroom admin global-admin-key list',
   output: async () => (await shapes()).systemShape,
   run: async (cli) => {
-    const strongroom = await cli.strongroom()
+    const { monitoring } = await operatorOf(cli)
     const { signal } = cli
-    const stats = await strongroom.request<System>({ method: 'GET', path: '/monitoring/system-stats' }, { signal })
-    const sessions = await strongroom.request<Sessions>(
-      { method: 'GET', path: '/monitoring/session-stats' },
-      { signal },
-    )
+    const stats = await monitoring.systemStats({}, { signal })
+    const sessions = await monitoring.sessionStats({}, { signal })
     const { process: own, host, eventLoop, pool } = stats
     const text = facts(
       [

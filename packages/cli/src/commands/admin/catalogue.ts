@@ -1,28 +1,17 @@
 import type { CatalogueOffer, Input, catalogue as routes } from '@strongroom/contract'
-import { type Client, createClient } from '@strongroom/sdk'
-import { type Cli, confirm, serverOf } from '../../cli.ts'
+import { type Cli, confirm } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { arg, command, type Result } from '../../model/command.ts'
 import { shownMoney } from '../../output/money.ts'
 import { table } from '../../output/table.ts'
 import { parseGiven, readGiven } from '../../place/given-file.ts'
+import { operatorOf } from '../../place/operator.ts'
 
 type Offer = CatalogueOffer
 type Body = Input<typeof routes.put>['body']
 
-/** The operator's own client: a key without an organisation's keys, so nothing is verified or opened with it. */
-async function operatorOf(cli: Cli): Promise<Client['catalogue']> {
-  const { STRONGROOM_API_KEY: given, STRONGROOM_API_KEY_FILE: file } = cli.io.env
-  const apiKey = given || (file && (await readGiven(cli, file, 'check STRONGROOM_API_KEY_FILE')).toString().trim())
-  const baseUrl = serverOf(cli)
-  if (apiKey && baseUrl !== undefined) return createClient({ baseUrl, apiKey }).catalogue
-  throw new CliError('not_signed_in', 'a global-admin key and the address of the server are needed', {
-    fix: 'strongroom admin global-admin-key create --out KEY, then set STRONGROOM_API_KEY_FILE=KEY and STRONGROOM_SERVER',
-  })
-}
-
 const offersOf = async (cli: Cli): Promise<readonly Offer[]> =>
-  (await (await operatorOf(cli)).list({}, { signal: cli.signal })).data
+  (await (await operatorOf(cli)).catalogue.list({}, { signal: cli.signal })).data
 
 const offersText = (cli: Cli, offers: readonly Offer[]): string =>
   table(
@@ -65,7 +54,7 @@ async function apply(cli: Cli, path: string | undefined): Promise<Result> {
     throw new CliError('usage', 'say which file', { fix: 'strongroom admin catalogue apply FILE' })
   const offers = await readOffers(cli, path)
   await confirm(cli, `Put ${offers.length} offers of ${path} on sale, or change them?`)
-  const operator = await operatorOf(cli)
+  const operator = (await operatorOf(cli)).catalogue
   for (const { licenseId, source: _, ...body } of offers) {
     // What is in the file is for the server to judge.
     const call = { params: { licenseId }, body: body as unknown as Body }
@@ -82,7 +71,7 @@ async function apply(cli: Cli, path: string | undefined): Promise<Result> {
 async function remove(cli: Cli, licenseId: string | undefined): Promise<Result> {
   if (licenseId === undefined) throw new CliError('usage', 'say which licence: its id is in the list')
   await confirm(cli, `Take ${licenseId} off sale for good? Those that were bought run on.`)
-  await (await operatorOf(cli)).remove({ params: { licenseId } }, { signal: cli.signal })
+  await (await operatorOf(cli)).catalogue.remove({ params: { licenseId } }, { signal: cli.signal })
   const data = await offersOf(cli)
   return { data, meta: { total: data.length }, text: `${cli.style.good('✓')} ${licenseId} is off sale` }
 }

@@ -3,7 +3,7 @@ import { seedOperator } from '../../server/test/principals.ts'
 import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
-// The catalogue at the command line, as the operator. Catches: an offer of the file that is sent all the same, one that is put on sale
+// What the operator does at the command line beside the host: the catalogue, and how the server is. Catches: an offer of the file that is sent all the same, one that is put on sale
 // without being asked for, somebody else who may. Seen red: `source` sent along, offers of the file sent, no question.
 
 let world: World
@@ -56,6 +56,16 @@ it('puts on sale what a file lists, changes it by the list it prints, and takes 
   expect(await named()).toEqual(FROM_FILE)
 })
 
+it('says how the process that answers is, to the operator alone', async () => {
+  const { stdout } = await machine.call(['system'], { env })
+  expect(stdout).toMatch(/connections +\d+ of \d+ in use/)
+  expect(await jsonOf(machine, ['system'], env)).toMatchObject({ sessions: { users: 1 } })
+  const { orgId, tenantId } = world.founder
+  const { apiKey } = await world.h.agent({ orgId, tenantId }, ['machine.all'])
+  await refused(['system'], 'global_admin_required', 4, { ...env, STRONGROOM_API_KEY: apiKey })
+  await refused(['system'], 'not_signed_in', 3, { STRONGROOM_SERVER: world.url })
+})
+
 it('refuses what is no list of offers, what the file of the server names, and everybody else', async () => {
   machine.file('broken.json', 'nope')
   machine.file('other.json', '{"data":[{"name":"Mail Pro"}]}')
@@ -65,7 +75,9 @@ it('refuses what is no list of offers, what the file of the server names, and ev
   await refused(words('apply', 'none.json', '--yes'), 'file_unreadable', 6)
   await refused(words('apply', '--yes'), 'usage', 2)
   await refused(words('apply', 'wrong.json', '--yes'), 'catalogue_offer_invalid', 6)
-  expect((await machine.call(words('apply', 'wrong.json', '--yes'), { env })).stderr).toContain('mail-pro was not taken')
+  expect((await machine.call(words('apply', 'wrong.json', '--yes'), { env })).stderr).toContain(
+    'mail-pro was not taken',
+  )
   await refused(words('remove', 'sandbox-once', '--yes'), 'catalogue_offer_in_file', 6)
   await refused(words('remove', 'mail-pro', '--yes'), 'license_not_found', 5)
   await refused(words('sell'), 'usage', 2)
