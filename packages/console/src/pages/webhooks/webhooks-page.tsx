@@ -57,7 +57,7 @@ const COLUMNS: readonly Column<Row>[] = [
     cell: ({ eventTypes }) => (
       <code title={eventTypes.join(', ')}>
         {eventTypes.slice(0, 2).join(', ')}
-        {eventTypes.length > 2 && ` and ${eventTypes.length - 2}`}
+        {eventTypes.length > 2 && ` and ${eventTypes.length - 2} more`}
       </code>
     ),
   },
