@@ -73,10 +73,7 @@ export function ConnectSnippets({ place }: { readonly place: Place }) {
         ))}
       </fieldset>
       <div className="flex items-start gap-1 rounded-control border border-rule bg-raised py-2 pr-1 pl-3">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long line is scrolled by keyboard too */}
-        <section tabIndex={0} aria-label={`${way} snippet`} className="min-w-0 flex-1 overflow-x-auto">
-          <pre>{text}</pre>
-        </section>
+        <pre className="min-w-0 flex-1 whitespace-pre-wrap wrap-anywhere">{text}</pre>
         <CopyButton text={text} label={`Copy the ${way} snippet`} />
       </div>
     </div>
