@@ -13,6 +13,7 @@ import { buildProgram } from '../test/run/scene.ts'
 const ROUNDS = 21
 const DOTENVX = fileURLToPath(new URL('../../../node_modules/@dotenvx/dotenvx/src/cli/dotenvx.js', import.meta.url))
 const VARIABLES = 20
+const secretNumber = (i: number): string => `value number ${i}`
 
 interface Taken {
   readonly wall: number
@@ -46,8 +47,8 @@ async function makeAgent(): Promise<{ readonly bundle: string; close(): Promise<
   await alice.vaults.create({ name: 'prod' })
   const fields = Array.from({ length: VARIABLES }, (_, i) => ({
     label: `VARIABLE_${i}`,
-    value: `value number ${i}`,
-    env: true,
+    value: secretNumber(i),
+    isEnvironmentVariable: true,
   }))
   await alice.items.create('prod', { name: 'app', fields })
   const vaults = [{ vault: 'prod', role: 'read' as const }]
@@ -60,7 +61,7 @@ const [agent, built] = await Promise.all([makeAgent(), buildProgram()])
 const env = { PATH: process.env.PATH ?? '', HOME: home, STRONGROOM_BUNDLE: agent.bundle }
 writeFileSync(
   join(home, '.env'),
-  Array.from({ length: VARIABLES }, (_, i) => `VARIABLE_${i}="value number ${i}"\n`).join(''),
+  Array.from({ length: VARIABLES }, (_, i) => `VARIABLE_${i}="${secretNumber(i)}"\n`).join(''),
 )
 
 const node = process.execPath
@@ -86,6 +87,12 @@ const names = Object.keys(COMMANDS) as Name[]
 for (const name of [...names].reverse()) take(COMMANDS[name], env, home)
 for (let round = 0; round < ROUNDS; round += 1)
   for (const name of names) taken[name].push(take(COMMANDS[name], env, home))
+
+// What is measured must be the reading of secrets: an item whose fields are no variables is read just as well, and opens nothing.
+const look = ['sh', '-c', 'printf %s "$VARIABLE_0" | wc -c']
+const seen = spawnSync(node, [...strongroom.slice(1), '--', ...look], { encoding: 'utf8', env, cwd: home })
+if (Number(seen.stdout) !== secretNumber(0).length)
+  throw new Error(`the command did not get its secrets: ${seen.stderr}`)
 
 const [, script, ...rest] = COMMANDS['strongroom run -- true']
 const spoken = spawnSync(node, [script, '--verbose', ...rest], { encoding: 'utf8', env, cwd: home })

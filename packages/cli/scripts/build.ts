@@ -3,7 +3,14 @@ import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeF
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type OutputChunk, type OutputOptions, type RolldownBuild, rolldown } from 'rolldown'
+import {
+  type InputOptions,
+  type OutputAsset,
+  type OutputChunk,
+  type OutputOptions,
+  type Plugin,
+  rolldown,
+} from 'rolldown'
 import { slimContract } from './slim-contract.ts'
 
 // Builds what is published: `node packages/cli/scripts/build.ts <directory>` writes the package there, ready for `npm pack`.
@@ -48,7 +55,7 @@ const OUTPUT: OutputOptions = {
 }
 
 /** Builtins of which most starts call nothing; `constants` is no function. */
-const LATE: ReadonlySet<string> = new Set(['node:fs/promises', 'node:os'])
+const LATE: ReadonlySet<string> = new Set(['node:fs/promises', 'node:module', 'node:os'])
 
 const BUILTIN_IMPORT = /^import (?:\* as ([\w$]+)|([\w$]+)|\{([^}]*)\}|([\w$]+), ?\{([^}]*)\}) from "(node:[\w/]+)";$/gm
 
@@ -77,23 +84,25 @@ const isLeftOut = (id: string): boolean =>
   id.startsWith('node:') ||
   Object.keys(manifest.optionalDependencies).some((name) => id === name || id.startsWith(`${name}/`))
 
-const open = (): Promise<RolldownBuild> =>
-  rolldown({
-    input: { main: MAIN },
-    platform: 'node',
-    external: isLeftOut,
-    resolve: { conditionNames: ['node', 'import', 'default'], modules: [join(root, 'node_modules')] },
-    preserveEntrySignatures: false,
-    treeshake: { moduleSideEffects: false },
-    plugins: [
-      {
-        name: 'slim-contract',
-        resolveId: (id, importer) => (id === '@strongroom/contract' && importer && inSdk(importer) ? SLIM : undefined),
-        load: (id) => (id === SLIM ? slimContract() : undefined),
-      },
-      { name: 'builtins', renderChunk: (code) => ({ code: askingForBuiltins(code) }) },
-    ],
-  })
+const settings = (input: Readonly<Record<string, string>>, more: readonly Plugin[] = []): InputOptions => ({
+  input,
+  platform: 'node',
+  external: isLeftOut,
+  resolve: { conditionNames: ['node', 'import', 'default'], modules: [join(root, 'node_modules')] },
+  preserveEntrySignatures: false,
+  treeshake: { moduleSideEffects: false },
+  // The constants of a module that is asked for as a whole are looked for where they no longer are once they are inlined.
+  optimization: { inlineConst: false },
+  plugins: [
+    {
+      name: 'slim-contract',
+      resolveId: (id, importer) => (id === '@strongroom/contract' && importer && inSdk(importer) ? SLIM : undefined),
+      load: (id) => (id === SLIM ? slimContract() : undefined),
+    },
+    { name: 'builtins', renderChunk: (code) => ({ code: askingForBuiltins(code) }) },
+    ...more,
+  ],
+})
 
 /** Where `strongroom run` goes through after the entry: what these bring along is loaded at every start of a process. */
 const HOT = ['src/commands/run.ts', 'src/run/run-child.ts', 'src/place/client.ts', 'src/place/become.ts'].map((path) =>
@@ -106,23 +115,21 @@ const CHILD = ['src/run/supervise.ts', 'src/run/ending.ts'].map((path) => join(o
 /** Signing in takes half of all code, and is for people. */
 const ONLY_PEOPLE = /@serenity-kit|\/sdk\/src\/(?:people|passphrase|index|strongroom\/index-)/
 
-/** What these modules bring along, as the bundler itself found out. */
-function modulesFrom(chunks: readonly OutputChunk[], starts: readonly string[]): ReadonlySet<string> {
-  const files = new Set(
-    chunks.filter(({ facadeModuleId }) => starts.includes(facadeModuleId ?? '')).map(({ fileName }) => fileName),
-  )
-  for (const name of files)
-    for (const more of chunks.find(({ fileName }) => fileName === name)?.imports ?? []) files.add(more)
-  return new Set(chunks.flatMap(({ fileName, moduleIds }) => (files.has(fileName) ? moduleIds : [])))
+/** What these modules bring along at once, without what nothing of them uses: what is asked for later is left out. */
+async function modulesFrom(starts: readonly string[]): Promise<ReadonlySet<string>> {
+  const later: Plugin = { name: 'later', resolveDynamicImport: () => false }
+  const input = Object.fromEntries(starts.map((path, i) => [`start${i}`, path]))
+  const bundle = await rolldown({ ...settings(input, [later]), preserveEntrySignatures: 'strict' })
+  const { output } = await bundle.generate(OUTPUT)
+  await bundle.close()
+  return new Set(output.flatMap((part) => (part.type === 'chunk' ? part.moduleIds : [])))
 }
 
 /** Left alone, a bundler cuts what is shared into as many files as there are ways to share it; opening each takes its time. */
 async function writeModules(dir: string): Promise<void> {
-  const bundle = await open()
-  const { output } = await bundle.generate(OUTPUT)
-  const chunks = output.flatMap((part) => (part.type === 'chunk' ? [part] : []))
-  const [first, hot] = [modulesFrom(chunks, [MAIN]), modulesFrom(chunks, HOT)]
-  const child = modulesFrom(chunks, CHILD)
+  const [first, hot, child] = await Promise.all([[MAIN], HOT, CHILD].map(modulesFrom))
+  if (!first || !hot || !child) throw new Error('there is nothing to start')
+  const bundle = await rolldown(settings({ main: MAIN }))
   const groups = [
     { name: 'people', test: (id: string) => ONLY_PEOPLE.test(id) },
     // The entry waits for what it starts, so nothing it starts may need the entry's own file.
@@ -148,13 +155,37 @@ async function writeScripts(modules: string, dir: string): Promise<string> {
   await bundle.close()
   mkdirSync(dir)
   const digest = createHash('sha256')
-  for (const part of output) {
-    if (part.type !== 'chunk') throw new Error(`${part.fileName} is no script`)
-    const script = `(function(exports,require,module,__filename,__dirname){${inAscii(part.code)}\n})`
-    writeFileSync(join(dir, part.fileName), script)
-    digest.update(part.fileName).update(script)
+  for (const [name, script] of filesOf(output.map(chunkOf))) {
+    writeFileSync(join(dir, name), script)
+    digest.update(name).update(script)
   }
   return digest.digest('hex').slice(0, 32)
+}
+
+function chunkOf(part: OutputChunk | OutputAsset): OutputChunk {
+  if (part.type !== 'chunk') throw new Error(`${part.fileName} is no script`)
+  return part
+}
+
+const scriptOf = ({ code }: OutputChunk): string =>
+  `(function(exports,require,module,__filename,__dirname){${inAscii(code)}\n})`
+
+/**
+ * Every file by its name. To open one and to take over what was compiled of it costs as much as to run a small one, so what
+ * every `strongroom run` needs is in one.
+ */
+function filesOf(chunks: readonly OutputChunk[]): ReadonlyMap<string, string> {
+  const first = new Set(chunks.flatMap(({ fileName }) => (/^(?:main|run-.{8})\.cjs$/.test(fileName) ? fileName : [])))
+  for (const name of first)
+    for (const more of chunks.find((one) => one.fileName === name)?.imports ?? []) first.add(more)
+  const [together, alone] = [true, false].map((isFirst) =>
+    chunks.filter(({ fileName }) => first.has(fileName) === isFirst),
+  )
+  const members = together?.map((one) => `${JSON.stringify(one.fileName)}:${scriptOf(one)}`) ?? []
+  return new Map([
+    ['first.cjs', `({${members.join(',\n')}})`],
+    ...(alone ?? []).map((one) => [one.fileName, scriptOf(one)] as const),
+  ])
 }
 
 async function writeBundle(dir: string): Promise<string> {

@@ -22,20 +22,23 @@ export function slimContract(): string {
   return [
     ...small.map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}`),
     LATE,
-    ...large.map(([name, value]) => `export const ${name} = late(${JSON.stringify(textsOf(value))})`),
+    ...large.map(([name, value]) => `export const ${name} = late(() => ({${textsOf(value)}}))`),
   ].join('\n')
 }
 
+/** In functions, so that a start reads and keeps only the texts it asked for. */
 const textsOf = (value: Readonly<Record<string, unknown>>): string =>
-  JSON.stringify(Object.fromEntries(Object.entries(value).map(([name, member]) => [name, JSON.stringify(member)])))
+  Object.entries(value)
+    .map(([name, member]) => `${JSON.stringify(name)}: () => ${JSON.stringify(JSON.stringify(member))}`)
+    .join(',')
 
 /** A table whose members are parsed when they are first looked at; to list them or to ask for one that is not there parses none. */
-const LATE = `const late = (text) => {
+const LATE = `const late = (write) => {
   let texts
-  const all = () => (texts ??= JSON.parse(text))
+  const all = () => (texts ??= write())
   const parsed = new Map()
   const member = (name) => {
-    if (!parsed.has(name) && Object.hasOwn(all(), name)) parsed.set(name, JSON.parse(all()[name]))
+    if (!parsed.has(name) && Object.hasOwn(all(), name)) parsed.set(name, JSON.parse(all()[name]()))
     return parsed.get(name)
   }
   return new Proxy({}, {

@@ -2,7 +2,8 @@
 // Starts the built program; scripts/build.ts puts this file into the package. The program starts fifty times a day, and most of what
 // such a start takes is to compile functions. Node keeps what it compiles when it loads a file; but functions are compiled when they
 // are first called. So the scripts are loaded here, and what was compiled by the time they are done is kept for the next start.
-const { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } = process.getBuiltinModule('node:fs')
+const { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } =
+  process.getBuiltinModule('node:fs')
 const { hash } = process.getBuiltinModule('node:crypto')
 const { Script, constants } = process.getBuiltinModule('node:vm')
 
@@ -37,14 +38,12 @@ function kindOfStart() {
   return [command, ...flags.map((flag) => flag.split('=')[0]).sort()].join(' ')
 }
 
-const MOST_STARTS = 100
+const MOST_FILES = 200
+const MOST_NAME = 100
 const SETTLED_MS = 2000
 
-/** What was compiled is kept when something was missing, and after the first two starts of each kind. */
-function keepCompiled(folder, scripts) {
-  const starts = existsSync(`${folder}/starts`) ? readFileSync(`${folder}/starts`, 'utf8').split('\n') : []
-  const kind = kindOfStart()
-  const isNew = starts.length < MOST_STARTS && starts.filter((one) => one === kind).length < 2
+/** Keeps what was compiled by the end of this start. */
+function keepCompiled(folder, kind, scripts) {
   const write = (name, content) => {
     const draft = `${folder}/${name}.${process.pid}`
     writeFileSync(draft, content, { mode: 0o600 })
@@ -52,16 +51,18 @@ function keepCompiled(folder, scripts) {
   }
   let isKept = false
   const keep = () => {
-    const isMissing = [...scripts.values()].some(({ cachedDataRejected }) => cachedDataRejected !== false)
-    if (isKept || !(isNew || isMissing)) return
+    if (isKept) return
     isKept = true
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
+      const isMissing = [...scripts.values()].some(({ cachedDataRejected }) => cachedDataRejected !== false)
+      const isFull = readdirSync(folder).length >= MOST_FILES
+      if (isFull && !isMissing) return
       for (const [name, script] of scripts) {
         const data = script.createCachedData()
         write(name, Buffer.concat([hash('sha256', data, 'buffer'), data]))
       }
-      if (isNew) write('starts', [...starts, kind].join('\n'))
+      if (!isFull) write(existsSync(`${folder}/${kind}`) ? `${kind}-again` : kind, '')
     } catch {
       // A folder that cannot be written to makes starts slower, and no worse.
     }
@@ -71,21 +72,43 @@ function keepCompiled(folder, scripts) {
   setTimeout(keep, SETTLED_MS).unref()
 }
 
-function start() {
+/** Says whether something is new: that is so while something was not compiled yet, and for the first two starts of each kind. */
+function keeper(scripts) {
   const folder = compiledFolder()
+  const kind = `started-${encodeURIComponent(kindOfStart()).slice(0, MOST_NAME)}`
+  let isKept = folder === undefined
+  const keepIf = (isNew) => {
+    if (isKept || !isNew) return
+    isKept = true
+    keepCompiled(folder, kind, scripts)
+  }
+  if (folder) keepIf(!existsSync(`${folder}/${kind}-again`))
+  return { folder, keepIf }
+}
+
+function start() {
   const scripts = new Map()
   const modules = new Map()
-  const load = (name) => {
+  const { folder, keepIf } = keeper(scripts)
+  const read = (name) => {
     const filename = `${DIST}/${name}`
-    const module = { exports: {} }
-    modules.set(name, module)
     const script = new Script(readFileSync(filename, 'latin1'), {
       filename,
       cachedData: folder && compiledIn(`${folder}/${name}`),
       importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     })
     scripts.set(name, script)
-    script.runInThisContext()(module.exports, asked, module, filename, DIST)
+    keepIf(script.cachedDataRejected !== false)
+    return script.runInThisContext()
+  }
+  // What nearly every start goes through is in one file, by name.
+  const first = read('first.cjs')
+  const load = (name) => {
+    // Without a prototype an object takes hundreds of members without finding a form for each number of them.
+    const module = { exports: { __proto__: null } }
+    modules.set(name, module)
+    const run = first[name] ?? read(name)
+    run(module.exports, asked, module, `${DIST}/${name}`, DIST)
     return module
   }
   const asked = (id) => {
@@ -93,7 +116,6 @@ function start() {
     const name = id.slice(2)
     return (modules.get(name) ?? load(name)).exports
   }
-  if (folder) keepCompiled(folder, scripts)
   // Nothing is left to be done: the system takes our memory back faster than we could give it back.
   process.once('beforeExit', () => process.exit())
   asked('./main.cjs')

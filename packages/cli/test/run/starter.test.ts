@@ -6,7 +6,7 @@ import { type Exit, runProcess, type Scene, SECRETS, startProcess, startScene } 
 // How the built program starts, and what goes past it. Seen red: nothing kept, altered code taken because nobody looked at it (the
 // process dies of it), a kept file that is not replaced, output that nobody reads taken through us, and a reader taken for nobody; a
 // command that is a child although nothing of ours is needed, one that goes on ignoring SIGPIPE because Node did, a file the system
-// refuses that makes Node abort, and what was read not being kept because we were gone before.
+// refuses that makes Node abort, what was read not being kept because we were gone before, and members of a module that are nowhere.
 
 let scene: Scene
 const OFFLINE = ['run', '--vault', 'prod', '--offline', '--']
@@ -18,7 +18,7 @@ afterAll(() => scene.close())
 
 /** What was compiled of the scripts that `run` needs. */
 const kept = (): string => {
-  const [file = ''] = globSync(join(scene.machine.home, '.cache/strongroom/compiled/*/run-*.cjs'))
+  const [file = ''] = globSync(join(scene.machine.home, '.cache/strongroom/compiled/*/first.cjs'))
   return file
 }
 /** The program with its streams as a shell redirects them; the shell becomes it. */
@@ -38,8 +38,11 @@ it('keeps what it compiled, for nobody else to write, and says nothing of what i
   expect(statSync(dirname(kept())).mode & 0o777).toBe(0o700)
   for (let i = 0; i < 3; i += 1)
     expect(await answer()).toMatchObject({ code: 7, stdout: Buffer.from('‹STRIPE_SECRET_KEY›\n') })
-  const starts = readFileSync(join(dirname(kept()), 'starts'), 'utf8').split('\n')
-  expect(starts).toEqual(['run --vault', 'run --offline --vault', 'run --offline --vault'])
+  const starts = globSync('started-*', { cwd: dirname(kept()) })
+    .map(decodeURIComponent)
+    .sort()
+  const offline = 'started-run --offline --vault'
+  expect(starts).toEqual([offline, `${offline}-again`, 'started-run --vault'])
   expect(readFileSync(kept()).includes(SECRETS.STRIPE_SECRET_KEY)).toBe(false)
 })
 
@@ -62,6 +65,35 @@ it('lets a command write past it where nobody reads, and masks what one of two r
   expect(await writing('>/dev/null')).toMatchObject({ code: 5, stderr: Buffer.from('‹STRIPE_SECRET_KEY›\n') })
 })
 
+/** Loads every script of the build as the starter does, and looks at all that a module which is asked for as a whole has. */
+const LOOK_AT_ALL = `
+const { readdirSync, readFileSync } = require('node:fs')
+const { runInThisContext } = require('node:vm')
+const [, dist] = process.argv
+const read = (name) => runInThisContext(readFileSync(dist + '/' + name, 'latin1'))
+const [first, modules] = [read('first.cjs'), new Map()]
+const asked = (id) => {
+  if (!id.startsWith('./')) return process.getBuiltinModule(id)
+  const name = id.slice(2)
+  const module = modules.get(name) ?? { exports: { __proto__: null } }
+  if (modules.has(name)) return module.exports
+  modules.set(name, module)
+  ;(first[name] ?? read(name))(module.exports, asked, module, name, dist)
+  return module.exports
+}
+const names = [...Object.keys(first), ...readdirSync(dist)].filter((name) => !/^(main|first)\\.cjs$/.test(name))
+for (const name of names)
+  for (const part of Object.values(asked('./' + name)))
+    if (part?.[Symbol.toStringTag] === 'Module') Object.values(part)
+process.stdout.write(String(names.length))`
+
+it('holds scripts that all load, with all that they promise each other', async () => {
+  const dist = join(dirname(scene.program), '../dist')
+  const { code, stdout, stderr } = await runProcess(process.execPath, ['-e', LOOK_AT_ALL, dist], place())
+  expect({ code, stderr: stderr.toString() }).toEqual({ code: 0, stderr: '' })
+  expect(Number(stdout)).toBeGreaterThan(100)
+})
+
 /** What a process is to the system, apart from its number: the signals it ignores, blocks and catches, and what it has open. */
 const LOOK = 'grep -E "^Sig(Ign|Blk|Cgt)" /proc/self/status; ls /proc/self/fd'
 
@@ -82,7 +114,7 @@ it('ends as a command that it became, and keeps for later what it has read', asy
   rmSync(join(scene.machine.home, '.cache/strongroom'), { recursive: true })
   const online = ['run', '--vault', 'prod', '--', 'sh', '-c', 'exit 9']
   expect(await redirected(online, UNREAD)).toMatchObject({ code: 9, signal: null })
-  expect(globSync(join(scene.machine.home, '.cache/strongroom/compiled/*/starts'))).toHaveLength(1)
+  expect(globSync(join(scene.machine.home, '.cache/strongroom/compiled/*/started-*'))).toHaveLength(1)
   const killed = await redirected([...OFFLINE, 'sh', '-c', 'kill -TERM $$'], UNREAD)
   expect(killed).toMatchObject({ code: null, signal: 'SIGTERM' })
 })

@@ -62,8 +62,15 @@ export function equalBytes(a: Uint8Array, b: Uint8Array): boolean {
 /** Order of unsigned bytes, shorter first: the order of every sorted list in the protocol (ASCII strings compare alike). */
 export const compareText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
 
+interface NativeBuffer {
+  from(data: ArrayBuffer, offset: number, length: number): { toString(encoding: 'hex'): string }
+}
+const native = (globalThis as { Buffer?: NativeBuffer }).Buffer
+
 export const toHex = (bytes: Uint8Array): string =>
-  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  native
+    ? native.from(bytes.buffer as ArrayBuffer, bytes.byteOffset, bytes.byteLength).toString('hex')
+    : Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 export function fromHex(text: string): Bytes {
   ensure(text.length % 2 === 0 && /^[0-9a-f]*$/.test(text), 'malformed', 'not lower-case hex')

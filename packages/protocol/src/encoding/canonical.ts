@@ -63,16 +63,22 @@ export const canonicalText = (value: unknown): string => serialise(value, 0)
 /** The one byte form of a document. */
 export const canonical = (value: unknown): Bytes => utf8(canonicalText(value))
 
+/** Where the string that begins at `start` ends: at the next quote that is not escaped. */
+function endOfString(text: string, start: number): number {
+  for (let at = text.indexOf('"', start + 1); at >= 0; at = text.indexOf('"', at + 1)) {
+    let first = at
+    while (text[first - 1] === '\\') first -= 1
+    if ((at - first) % 2 === 0) return at
+  }
+  return text.length
+}
+
 /** JSON.parse blocks for seconds on deep nesting, so depth is counted before it runs. Brackets inside strings do not count. */
 function checkDepth(text: string): void {
   let depth = 0
-  let inString = false
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    if (inString) {
-      if (code === 0x5c) i++
-      else if (code === 0x22) inString = false
-    } else if (code === 0x22) inString = true
+    if (code === 0x22) i = endOfString(text, i)
     else if (code === 0x7b || code === 0x5b)
       ensure(++depth <= MAX_DEPTH, 'limit_exceeded', 'a document is nested too deeply')
     else if (code === 0x7d || code === 0x5d) depth--

@@ -1,4 +1,4 @@
-import { type Bytes, concat, equalBytes, fromHex } from '../encoding/bytes.ts'
+import { type Bytes, concat, equalBytes, fromHex, toHex } from '../encoding/bytes.ts'
 import { ensure } from '../errors.ts'
 
 // The little DER the protocol must read itself: RSA public keys, to know modulus and exponent before any library sees them.
@@ -60,11 +60,18 @@ function integerAt(spki: Uint8Array, at: number): { value: Bytes; end: number } 
   return { value, end }
 }
 
+const isEd25519Spki = (spki: Uint8Array): boolean =>
+  spki.length === 44 && equalBytes(spki.subarray(0, 12), ED25519_SPKI)
+
 /** The 32 key bytes of an Ed25519 SPKI. */
 export function parseEd25519Spki(spki: Uint8Array): Uint8Array {
-  ensure(spki.length === 44 && equalBytes(spki.subarray(0, 12), ED25519_SPKI), 'weak_key', 'not an Ed25519 public key')
+  ensure(isEd25519Spki(spki), 'weak_key', 'not an Ed25519 public key')
   return spki.subarray(12)
 }
+
+/** The same, or nothing for what is no such SPKI. */
+export const ed25519KeyIn = (spki: Uint8Array): Uint8Array | undefined =>
+  isEd25519Spki(spki) ? spki.subarray(12) : undefined
 
 export const encodeEd25519Spki = (key: Uint8Array): Bytes => concat(ED25519_SPKI, key)
 
@@ -72,7 +79,7 @@ export type PrivateKeyType = 'rsa' | 'ed25519' | 'ml-kem-768'
 
 /** Which algorithm a PKCS#8 block holds, from its algorithm identifier. */
 export function privateKeyType(pkcs8: Uint8Array): PrivateKeyType {
-  const header = Array.from(pkcs8.subarray(0, 32), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  const header = toHex(pkcs8.subarray(0, 32))
   if (header.includes('06092a864886f70d010101')) return 'rsa'
   if (header.includes('06032b6570')) return 'ed25519'
   if (header.includes('0609608648016503040402')) return 'ml-kem-768'

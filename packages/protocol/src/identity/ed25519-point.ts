@@ -5,6 +5,8 @@
 const P = 2n ** 255n - 19n
 /** The order of the group that keys are of. */
 const L = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n
+/** Below the highest one. */
+const BITS_OF_L = L.toString(2).slice(1)
 /** −121665 ∕ 121666 */
 const D = 37_095_705_934_669_439_343_138_083_508_754_565_189_542_113_879_843_219_016_388_785_533_085_940_283_555n
 
@@ -13,11 +15,26 @@ const mod = (value: bigint): bigint => {
   return rest < 0n ? rest + P : rest
 }
 
-function power(base: bigint, exponent: bigint): bigint {
-  let result = 1n
-  for (let square = base, left = exponent; left > 0n; left >>= 1n, square = mod(square * square))
-    if (left & 1n) result = mod(result * square)
+/** value^(2^times) */
+function squared(value: bigint, times: number): bigint {
+  let result = value
+  for (let i = 0; i < times; i += 1) result = (result * result) % P
   return result
+}
+
+/** To the power of (p − 5) ∕ 8 = 2^252 − 3, by powers of 2^n − 1: nearly all bits of it are set, and each would be a product. */
+function power(base: bigint): bigint {
+  const grown = (of: bigint, times: number, by: bigint): bigint => (squared(of, times) * by) % P
+  const bits2 = grown(base, 1, base)
+  const bits4 = grown(bits2, 2, bits2)
+  const bits5 = grown(bits4, 1, base)
+  const bits10 = grown(bits5, 5, bits5)
+  const bits20 = grown(bits10, 10, bits10)
+  const bits40 = grown(bits20, 20, bits20)
+  const bits50 = grown(bits40, 10, bits10)
+  const bits100 = grown(bits50, 50, bits50)
+  const bits200 = grown(bits100, 100, bits100)
+  return grown(grown(bits200, 50, bits50), 2, base)
 }
 
 /** 2^((p − 1) ∕ 4) */
@@ -27,14 +44,13 @@ const ROOT_OF_MINUS_ONE =
 /** RFC 8032 section 5.1.3, step 3: a square root of u ∕ v, which is never a division by zero on this curve. */
 function rootOf(u: bigint, v: bigint): bigint | undefined {
   const v3 = mod(v * v * v)
-  const root = mod(u * v3 * power(mod(u * v3 * v3 * v), (P - 5n) / 8n))
+  const root = mod(u * v3 * power(mod(u * v3 * v3 * v)))
   const square = mod(v * root * root)
   if (square === u) return root
   return square === mod(-u) ? mod(root * ROOT_OF_MINUS_ONE) : undefined
 }
 
-/** Extended coordinates: x = X ∕ Z, y = Y ∕ Z, x · y = T ∕ Z. */
-type Point = readonly [x: bigint, y: bigint, z: bigint, t: bigint]
+type Point = readonly [x: bigint, y: bigint]
 
 /** RFC 8032 section 5.1.3, with every encoding refused that is not the only one of its point. */
 function decode(bytes: Uint8Array): Point | undefined {
@@ -46,42 +62,46 @@ function decode(bytes: Uint8Array): Point | undefined {
   const root = rootOf(mod(y * y - 1n), mod(D * y * y + 1n))
   if (root === undefined || (root === 0n && isOdd === 1n)) return undefined
   const x = (root & 1n) === isOdd ? root : P - root
-  return [x, y, 1n, mod(x * y)]
+  return [x, y]
 }
 
-/** RFC 8032 section 5.1.4: right for all points of this curve, also for a point and itself. */
-function add([x1, y1, z1, t1]: Point, [x2, y2, z2, t2]: Point): Point {
-  const a = mod((y1 - x1) * (y2 - x2))
-  const b = mod((y1 + x1) * (y2 + x2))
-  const c = mod(2n * D * t1 * t2)
-  const d = mod(2n * z1 * z2)
-  const [e, f, g, h] = [b - a, d - c, d + c, b + a]
-  return [mod(e * f), mod(g * h), mod(f * g), mod(e * h)]
-}
+const isIdentity = ([x, y]: Point): boolean => x === 0n && y === 1n
 
-/** The same for a point and itself, with less work: dbl-2008-hwcd. Most of what `times` does. */
-function double([x, y, z]: Point): Point {
-  const a = mod(x * x)
-  const b = mod(y * y)
-  const e = mod((x + y) * (x + y)) - a - b
-  const g = b - a
-  const f = g - mod(2n * z * z)
-  const h = -a - b
-  return [mod(e * f), mod(g * h), mod(f * g), mod(e * h)]
-}
-
-const IDENTITY: Point = [0n, 1n, 1n, 0n]
-const isIdentity = ([x, y, z]: Point): boolean => x === 0n && y === z
-
-function times(scalar: bigint, point: Point): Point {
-  let result = IDENTITY
-  for (let doubled = point, left = scalar; left > 0n; left >>= 1n, doubled = double(doubled))
-    if (left & 1n) result = add(result, doubled)
-  return result
+/**
+ * Whether L times the point is the identity, in extended coordinates: x = X ∕ Z, y = Y ∕ Z, x · y = T ∕ Z. From the highest bit of
+ * L down, doubled by dbl-2008-hwcd and added to by madd-2008-hwcd-3, both right for all points of this curve. What is between
+ * two reductions fits in 1024 bits: to reduce costs more than to multiply.
+ */
+function isOfOrderL(point: Point): boolean {
+  let [x, y] = point
+  let z = 1n
+  const less = y - x
+  const more = y + x
+  const scaled = mod(2n * D * x * y)
+  for (let i = 0; i < BITS_OF_L.length; i += 1) {
+    const a = x * x
+    const b = y * y
+    const e = 2n * x * y
+    const g = b - a
+    const f = g - 2n * z * z
+    const h = -a - b
+    x = (e * f) % P
+    y = (g * h) % P
+    z = (f * g) % P
+    if (BITS_OF_L[i] === '0') continue
+    const low = (y - x) * less
+    const high = (y + x) * more
+    const c = ((e * h) % P) * scaled
+    const d = 2n * z
+    x = ((high - low) * (d - c)) % P
+    y = ((d + c) * (high + low)) % P
+    z = ((d - c) * (d + c)) % P
+  }
+  return x === 0n && mod(y - z) === 0n
 }
 
 /** Canonical, not the identity, and of the prime-order group. */
 export function isPrimeOrderPoint(bytes: Uint8Array): boolean {
   const point = decode(bytes)
-  return point !== undefined && !isIdentity(point) && isIdentity(times(L, point))
+  return point !== undefined && !isIdentity(point) && isOfOrderL(point)
 }

@@ -54,16 +54,30 @@ const sameBundle = (a: KeyBundle, b: KeyBundle): boolean =>
 
 /** Accepts a public key under a key id, or refuses: `key_substitution` if the id names another key, `weak_key` if it is unfit. */
 export function checkKey(kid: string, candidate: unknown, minRsaBits: number = MIN_RSA_BITS): CheckedKey {
-  const bundle = keyBundle(candidate, 'key')
-  const known = passed.get(kid)
-  const key = known && sameBundle(known.bundle, bundle) ? known : checkBundle(kid, bundle)
+  const key = checkedOnce(kid, keyBundle(candidate, 'key'), checkEd25519)
   ensure(key.rsaBits >= minRsaBits, 'weak_key', 'an RSA key is shorter than the policy asks', { kid })
+  return key
+}
+
+/**
+ * The same for a bundle that was just computed from its private half. Its Ed25519 key is a multiple of the base point, by a
+ * number that RFC 8032 makes a multiple of 8 between 0 and 8 · L: it is of the prime-order group and not the identity, and
+ * looking would take longer than all else that opens a key.
+ */
+export const checkOwnKey = (kid: string, computed: KeyBundle): CheckedKey =>
+  checkedOnce(kid, keyBundle(computed, 'key'), parseEd25519Spki)
+
+type CheckSpki = (spki: Uint8Array) => unknown
+
+function checkedOnce(kid: string, bundle: KeyBundle, checkSig: CheckSpki): CheckedKey {
+  const known = passed.get(kid)
+  const key = known && sameBundle(known.bundle, bundle) ? known : checkBundle(kid, bundle, checkSig)
   if (passed.size >= CACHE_SIZE) passed.delete(passed.keys().next().value as string)
   passed.set(kid, key)
   return key
 }
 
-function checkBundle(kid: string, bundle: KeyBundle): CheckedKey {
+function checkBundle(kid: string, bundle: KeyBundle, checkSig: CheckSpki): CheckedKey {
   const { principal, keyId } = parseKid(kid)
   ensure(deriveKeyId(bundle) === keyId, 'key_substitution', 'a key does not hash to its key id', { kid })
   ensure((bundle.kem === undefined) === (bundle.kemAlg === undefined), 'malformed', 'kem and kemAlg belong together')
@@ -72,7 +86,7 @@ function checkBundle(kid: string, bundle: KeyBundle): CheckedKey {
   const rsaBits = checkRsa(encSpki)
   if (bundle.sigAlg === 'PS256')
     ensure(bundle.sig === bundle.enc, 'weak_key', 'a PS256 bundle must sign with its one RSA key')
-  else checkEd25519(sigSpki)
+  else checkSig(sigSpki)
   const kem = bundle.kem === undefined ? null : fromBase64url(bundle.kem)
   if (kem) checkMlKem(kem)
   return { kid, principal, bundle, encSpki, sigSpki, kem, rsaBits } as unknown as CheckedKey
@@ -158,8 +172,10 @@ function checkEd25519(spki: Uint8Array): void {
 /** FIPS 203 section 7.2: every coefficient of an encapsulation key is below q. */
 function checkMlKem(key: Uint8Array): void {
   for (let i = 0; i < 1152; i += 3) {
-    const [a, b, c] = [key[i] as number, key[i + 1] as number, key[i + 2] as number]
-    ensure((a | ((b & 15) << 8)) < 3329 && ((b >> 4) | (c << 4)) < 3329, 'weak_key', 'an ML-KEM key is not reduced')
+    const b = key[i + 1] as number
+    const low = (key[i] as number) | ((b & 15) << 8)
+    const high = (b >> 4) | ((key[i + 2] as number) << 4)
+    ensure(low < 3329 && high < 3329, 'weak_key', 'an ML-KEM key is not reduced')
   }
 }
 

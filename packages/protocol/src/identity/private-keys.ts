@@ -6,7 +6,7 @@ import { ML_KEM_PKCS8_PREFIX } from '../platform/ml-kem-der.ts'
 import type { Awaitable } from '../platform/platform.ts'
 import { isPlainPkcs8, privateKeyType } from './der.ts'
 import type { Kid, Principal } from './identifiers.ts'
-import { type CheckedKey, checkKey, deriveKeyId, type KeyBundle } from './key-bundle.ts'
+import { type CheckedKey, checkOwnKey, deriveKeyId, type KeyBundle } from './key-bundle.ts'
 
 /** The private bytes of a key bundle: PKCS#8 for RSA and Ed25519, the 64-byte seed for ML-KEM. Never leaves its owner. */
 export interface PrivateKeyMaterial {
@@ -69,7 +69,7 @@ export async function openKeys(principal: Principal, material: PrivateKeyMateria
   const kid: Kid = `${principal}:${deriveKeyId(bundle)}`
   return {
     kid,
-    key: checkKey(kid, bundle),
+    key: checkOwnKey(kid, bundle),
     sign: (message) => (ed ? platform.ed25519Sign(ed.key, message) : platform.rsaPssSign(rsa.signKey, message)),
     rsaDecrypt: (ciphertext) => platform.rsaOaepDecrypt(rsa.decryptKey, ciphertext),
     ...(kem && { decapsulate: (ciphertext: Uint8Array) => platform.mlKemDecapsulate(kem.key, ciphertext) }),

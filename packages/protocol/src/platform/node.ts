@@ -1,7 +1,8 @@
 import * as crypto from 'node:crypto'
 import { promisify } from 'node:util'
-import { toBase64 } from '../encoding/base64.ts'
+import { fromBase64url, toBase64, toBase64url } from '../encoding/base64.ts'
 import { type Bytes, concat } from '../encoding/bytes.ts'
+import { ed25519KeyIn, encodeRsaSpki } from '../identity/der.ts'
 import { hasIdentityR } from './identity-r.ts'
 import { ML_KEM_PKCS8_PREFIX, ML_KEM_SPKI_PREFIX } from './ml-kem-der.ts'
 import type { Platform, PlatformKey } from './platform.ts'
@@ -15,12 +16,19 @@ const PUBLIC_KEY_CACHE_SIZE = 1024
 const publicKeys = new Map<string, crypto.KeyObject>()
 const publicKeysByIdentity = new WeakMap<Uint8Array, crypto.KeyObject>()
 
+/** OpenSSL takes four times as long to find out what DER holds as to take the key that is in it. */
+function importPublic(spki: Uint8Array): crypto.KeyObject {
+  const x = ed25519KeyIn(spki)
+  if (!x) return crypto.createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' })
+  return crypto.createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: toBase64url(x) }, format: 'jwk' })
+}
+
 /** Parsing an SPKI costs as much as a verification, and the same few signers come again and again. */
 function publicKey(spki: Uint8Array): crypto.KeyObject {
   const known = publicKeysByIdentity.get(spki)
   if (known) return known
   const name = toBase64(spki)
-  const key = publicKeys.get(name) ?? crypto.createPublicKey({ key: Buffer.from(spki), format: 'der', type: 'spki' })
+  const key = publicKeys.get(name) ?? importPublic(spki)
   if (publicKeys.size >= PUBLIC_KEY_CACHE_SIZE) publicKeys.delete(publicKeys.keys().next().value as string)
   publicKeys.set(name, key)
   publicKeysByIdentity.set(spki, key)
@@ -53,6 +61,13 @@ const privateKey = (pkcs8: Uint8Array): crypto.KeyObject =>
 
 const spkiOf = (key: crypto.KeyObject): Bytes =>
   plain(crypto.createPublicKey(key).export({ format: 'der', type: 'spki' }))
+
+/** What `spkiOf` gives, from the two numbers: OpenSSL takes longer to write them down than to have them. */
+function rsaSpkiOf(key: crypto.KeyObject): Bytes {
+  const { n = '', e = '' } = crypto.createPublicKey(key).export({ format: 'jwk' })
+  return encodeRsaSpki({ modulus: fromBase64url(n), exponent: fromBase64url(e) })
+}
+
 const pkcs8Of = (key: crypto.KeyObject): Bytes => plain(key.export({ format: 'der', type: 'pkcs8' }))
 
 const OAEP = { padding: crypto.constants.RSA_PKCS1_OAEP_PADDING, oaepHash: 'sha256' }
@@ -163,7 +178,7 @@ export const platform: Platform = {
   importRsa(pkcs8) {
     const key = privateKey(pkcs8)
     if (key.asymmetricKeyType !== 'rsa') throw new TypeError('not an RSA key')
-    return { decryptKey: platformKey(key), signKey: platformKey(key), spki: spkiOf(key) }
+    return { decryptKey: platformKey(key), signKey: platformKey(key), spki: rsaSpkiOf(key) }
   },
   importMlKem(seed) {
     if (!nativeKem) return script().then(({ softMlKem }) => softMlKem.import(seed))

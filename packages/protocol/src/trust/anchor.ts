@@ -16,7 +16,8 @@ export const MAX_VKEY_LENGTH = 4096
 const MAX_POLICY_LENGTH = 16_384
 
 /** One line without control characters; what it means is the note reader's affair. */
-const line = (maxLength: number) => text(/^[^\p{Cc}\u2028\u2029]+$/u, maxLength)
+const LINE = /^[^\p{Cc}\u2028\u2029]+$/u
+const line = (maxLength: number) => text(LINE, maxLength)
 
 const anchorShape = record(
   {

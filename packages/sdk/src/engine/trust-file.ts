@@ -58,10 +58,9 @@ async function writeWhole(path: string, content: string | Uint8Array): Promise<v
     rmSync(draft, { force: true })
     throw error
   }
-  await syncDirectory(dirname(path))
 }
 
-/** The new name is kept when its directory is; some systems cannot open one, and keep it by themselves. */
+/** The new file is what is found after a stop when its directory is kept; some systems cannot open one, and keep it by themselves. */
 async function syncDirectory(path: string): Promise<void> {
   let fd: number
   try {
@@ -229,6 +228,7 @@ export function fileTrust(path: string): TrustKeeper {
     if (!isMine()) throw new Error(`the lock of the trust store ${place} was lost`)
     removeDrafts(place)
     await writeWhole(place, serialiseTrustStore(after))
+    await syncDirectory(dirname(place))
     return after
   }
   return {
@@ -251,6 +251,7 @@ export function fileCache(directory: string): CacheStore {
     },
     set: async (key, bytes) => {
       mkdirSync(directory, { recursive: true, mode: 0o700 })
+      // Whoever finds the one before it after a stop asks the server again, so nobody waits until the new name is kept.
       await writeWhole(fileOf(key), bytes)
     },
     delete: async (key) => rmSync(fileOf(key), { force: true }),
