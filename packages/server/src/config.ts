@@ -26,6 +26,8 @@ export interface Config {
   readonly otlpEndpoint: string | undefined
   readonly otlpHeaders: Readonly<Record<string, string>>
   readonly poolSize: number
+  /** How many purchases of one organisation are under way at once; the others wait in line. */
+  readonly purchasesAtOnce: number
   /** Absent: objects lie in the data directory. */
   readonly s3: S3Config | undefined
   /** Absent: credit does not come over a chain. */
@@ -61,6 +63,9 @@ export interface AttachmentLimits {
   readonly vault: number
   readonly org: number
 }
+
+/** One that has the credit and one that is just behind it: more of them only wait for each other, with a connection each. */
+const PURCHASES_AT_ONCE = 2
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 
@@ -205,6 +210,7 @@ export function readConfig(
     otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
     otlpHeaders: pairs(env.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
     poolSize: Number(env.STRONGROOM_POOL_SIZE ?? '10'),
+    purchasesAtOnce: PURCHASES_AT_ONCE,
     s3: readS3(env),
     chain: readChain(env),
     egress: readEgress(env),

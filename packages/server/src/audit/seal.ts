@@ -2,6 +2,7 @@ import { canonicalText } from '@strongroom/protocol'
 import { type Deps, inOrg } from '../context.ts'
 import type { Database } from '../db/database.ts'
 import { makeRecent } from '../db/recent.ts'
+import { groupBy } from '../log/group-by.ts'
 import { type Repeating, repeat } from '../telemetry/repeat.ts'
 import { nextHashOf, startOfChain } from './chain.ts'
 import * as store from './store.ts'
@@ -65,13 +66,51 @@ const sealBatch = (deps: Sealing, worker: Database, orgId: string): Promise<numb
     return seals.length
   })
 
+/** A batch of each of several organisations in one transaction; how many were sealed in each. */
+const sealTogether = (deps: Sealing, worker: Database, orgIds: readonly string[]): Promise<Map<string, number>> =>
+  worker.kysely.transaction().execute(async (db) => {
+    const taken = groupBy(await store.takeUnsealed(db, orgIds, BATCH), ({ orgId }) => orgId)
+    const batches = [...taken].flatMap(([orgId, events]) => {
+      const [first] = events
+      if (!first) return []
+      const head = { position: first.headPosition, hash: first.headHash }
+      return [{ orgId, head, seals: sealAll(deps, orgId, head, events) }]
+    })
+    const sealed = batches.filter(({ seals }) => seals.length > 0)
+    if (sealed.length > 0) await store.appendAllSeals(db, sealed, deps.now())
+    return new Map(sealed.map(({ orgId, seals }) => [orgId, seals.length]))
+  })
+
+/** So that a transaction stays short. */
+const ORGS_AT_ONCE = 50
+
+/** Seals the first batch of each together. Where that fails nothing is sealed, and each goes its own way afterwards. */
+async function sealFirst(deps: Sealing, worker: Database, orgIds: readonly string[]): Promise<Map<string, number>> {
+  const sealed = new Map<string, number>()
+  for (let i = 0; i < orgIds.length; i += ORGS_AT_ONCE) {
+    const some = await sealTogether(deps, worker, orgIds.slice(i, i + ORGS_AT_ONCE)).catch(
+      () => new Map<string, number>(),
+    )
+    for (const [orgId, count] of some) sealed.set(orgId, count)
+  }
+  return sealed
+}
+
 /** Seals what is committed now, in every organisation. */
 export async function sealAudit(deps: Sealing, worker: Database): Promise<void> {
   let unsealed = 0
   let oldestUnsealedMs = 0
-  for (const backlog of await store.backlogs(worker)) {
-    let sealed = 0
-    for (let batch = BATCH; batch === BATCH; sealed += batch) batch = await sealBatch(deps, worker, backlog.orgId)
+  const backlogs = await store.backlogs(worker)
+  const first = await sealFirst(
+    deps,
+    worker,
+    backlogs.map(({ orgId }) => orgId),
+  )
+  for (const backlog of backlogs) {
+    let sealed = first.get(backlog.orgId) ?? 0
+    const isDone = sealed > 0 && sealed < BATCH
+    for (let batch = isDone ? 0 : BATCH; batch === BATCH; sealed += batch)
+      batch = await sealBatch(deps, worker, backlog.orgId)
     if (sealed >= backlog.unsealed) continue
     unsealed += backlog.unsealed - sealed
     oldestUnsealedMs = Math.max(oldestUnsealedMs, backlog.oldestMs)

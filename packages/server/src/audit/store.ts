@@ -121,6 +121,40 @@ export async function appendSeals(
   )
 }
 
+/** An event that waits in one of several organisations, with the end of its chain. */
+export type TakenEvent = QueuedEvent & {
+  readonly orgId: string
+  readonly headPosition: number
+  readonly headHash: Buffer
+}
+
+/** Locks the ends of several chains and gives what waits behind them; nothing of one that is locked or not begun. */
+export async function takeUnsealed(db: Db, orgIds: readonly string[], limit: number): Promise<readonly TakenEvent[]> {
+  const { rows } = await sql<TakenEvent>`
+    select org_id as "orgId", head_position as "headPosition", head_hash as "headHash", seq, id, action, "occurredAt", "actorType",
+      "actorId", targets, outcome, "errorCode", "requestId", ip, "userAgent", metadata
+    from take_unsealed(${orgIds}::text[], ${limit}::integer)`.execute(db)
+  return rows
+}
+
+export interface SealedBatch {
+  readonly orgId: string
+  readonly head: Head
+  readonly seals: readonly Seal[]
+}
+
+/** What `appendSeals` does, for several organisations. */
+export async function appendAllSeals(db: Db, batches: readonly SealedBatch[], sealedAt: Date): Promise<void> {
+  const written = batches.map(({ orgId, head, seals }) => ({
+    orgId,
+    position: head.position,
+    hashes: Buffer.concat([head.hash, ...seals.map(({ hash }) => hash)]).toString('hex'),
+    eventIds: seals.map(({ eventId }) => eventId),
+    seqs: seals.map(({ seq }) => seq),
+  }))
+  await sql`select append_seals(${JSON.stringify(written)}::jsonb, ${sealedAt})`.execute(db)
+}
+
 export interface SealedRow {
   readonly position: number
   readonly eventId: string

@@ -89,17 +89,23 @@ const fanOutBatch = (deps: Deps, worker: Database, orgId: string): Promise<boole
     return changes === BATCH || events === BATCH
   })
 
-/** Fans out everything that is committed now; how many organisations had something. One that fails does not hold up the others. */
+/** Fans out everything that is committed now; in how many organisations somebody may have been told. One that fails does not hold up the others. */
 export async function fanOut(deps: Deps, worker: Database): Promise<number> {
-  const orgs = await store.orgsWaiting(worker)
   const failures: unknown[] = []
-  for (const orgId of orgs) {
-    try {
-      while (await fanOutBatch(deps, worker, orgId));
-    } catch (error) {
-      failures.push(error)
+  let told = 0
+  for (let isMore = true; isMore; ) {
+    const placed = await store.placeUnheard(worker, deps.now())
+    for (const orgId of placed.heard) {
+      try {
+        while (await fanOutBatch(deps, worker, orgId));
+      } catch (error) {
+        failures.push(error)
+      }
     }
+    told += placed.heard.length
+    // Who has something left that could not be fanned out has it at the next turn.
+    isMore = placed.isMore && placed.heard.length === 0
   }
   if (failures.length > 0) throw failures[0]
-  return orgs.length
+  return told
 }

@@ -2,17 +2,23 @@ import { sql } from 'kysely'
 import type { Database, Db } from '../db/database.ts'
 import type { EventScope, Owner } from './listeners.ts'
 
-/** Organisations with something that has not been fanned out: events, or changes of vaults that somebody listens for. */
-export async function orgsWaiting({ kysely }: Pick<Database, 'kysely'>): Promise<readonly string[]> {
-  const { rows } = await sql<{ orgId: string }>`
-    select distinct org_id as "orgId" from (
-      (select org_id from outbox_event where fanned_out_at is null order by seq limit 2000)
-      union all
-      (select f.org_id from webhook_feed f
-       where exists (select 1 from vault_activity_event e where e.org_id = f.org_id and e.seq > f.seq))) as waiting`.execute(
-    kysely,
-  )
-  return rows.map(({ orgId }) => orgId)
+/** At most so many events at once: a long queue must not run into the time-out of a statement. */
+const MOST_PLACED = 2000
+
+export interface Placed {
+  /** Organisations in which somebody may listen: events wait, or changes of vaults. */
+  readonly heard: readonly string[]
+  readonly isMore: boolean
+}
+
+/** Places what nobody listens for, in every organisation; what is left has to be fanned out. */
+export async function placeUnheard({ pool }: Pick<Database, 'pool'>, at: Date): Promise<Placed> {
+  const { rows } = await pool.query<Placed>({
+    name: 'place_unheard',
+    text: 'select heard, is_more as "isMore" from place_unheard($1, $2)',
+    values: [at, MOST_PLACED],
+  })
+  return rows[0] ?? { heard: [], isMore: false }
 }
 
 /** Who holds it is the only one to fan out for the organisation. Undefined if that is somebody else now. */

@@ -26,7 +26,8 @@ const random = makeRandom(seed)
 const postgres = await startTestPostgres()
 const logins = await copyDatabase(postgres)
 if (values.mutant) await checkThenAct(logins.owner)
-const h = await harnessOn(logins)
+// So many that they meet in the database, where it is decided, and not in the line before it.
+const h = await harnessOn(logins, { purchasesAtOnce: 8 })
 const tracks: Track[] = []
 for (const level of levels) tracks.push(await makeTrack(h, level))
 

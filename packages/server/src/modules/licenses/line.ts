@@ -31,7 +31,7 @@ export async function inLine<T>(
 ): Promise<T> {
   const { orgId } = ctx.principal
   const lines = linesFor(ctx.database)
-  const atOnce = Math.max(1, ctx.config.poolSize - LEFT_FOR_OTHERS)
+  const atOnce = Math.max(1, Math.min(ctx.config.purchasesAtOnce, ctx.config.poolSize - LEFT_FOR_OTHERS))
   const line = lines.get(orgId) ?? { running: 0, waiting: [] }
   lines.set(orgId, line)
   const since = performance.now()

@@ -16,7 +16,8 @@ const [MANY, ROOM] = [200, 10]
 
 let h: Harness
 beforeAll(async () => {
-  h = await startHarness()
+  // So many that they meet in the database, where it is decided, and not in the line before it.
+  h = await startHarness({ purchasesAtOnce: 8 })
 })
 afterAll(() => h.close())
 
