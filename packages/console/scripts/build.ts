@@ -40,16 +40,35 @@ function addIntegrity(folder: string): void {
   writeFileSync(page, withHashes.replace('<script', `${map}\n    <script`))
 }
 
+/** Which files a browser gets, and one hash over all of them. Whoever builds the same sources has the same list. */
+function writeManifest(folder: string): void {
+  const paths = globSync('**/*.*', { cwd: folder }).sort()
+  const files = Object.fromEntries(paths.map((path) => [path.replaceAll('\\', '/'), sri(join(folder, path))]))
+  const lines = Object.entries(files).map(([path, hash]) => `${path} ${hash}\n`)
+  const build = createHash('sha256').update(lines.join('')).digest('hex')
+  writeFileSync(join(folder, 'build.json'), `${JSON.stringify({ build, files }, null, 2)}\n`)
+}
+
 export async function buildConsole(folder: string): Promise<void> {
   const stamp = join(folder, 'built-from.txt')
   const digest = digestOfSources()
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === digest) return
-  await build({
-    configFile: join(import.meta.dirname, '../vite.config.ts'),
-    logLevel: 'error',
-    build: { outDir: resolve(folder), emptyOutDir: true },
-  })
+  const { NODE_ENV } = process.env
+  // What is built depends on the sources alone, not on who builds it.
+  process.env.NODE_ENV = 'production'
+  try {
+    await build({
+      configFile: join(import.meta.dirname, '../vite.config.ts'),
+      mode: 'production',
+      logLevel: 'error',
+      build: { outDir: resolve(folder), emptyOutDir: true },
+    })
+  } finally {
+    if (NODE_ENV === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = NODE_ENV
+  }
   addIntegrity(folder)
+  writeManifest(folder)
   writeFileSync(stamp, digest)
 }
 

@@ -4,7 +4,7 @@ import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // A person's own settings: what this browser keeps, sessions that are ended, and what only the passphrase of now can change.
 // Seen red: an idle time that is not kept, a session that lives on, a rotation that begins before the kit is stored, the server shown to
-// anybody, somebody signed out by what the page asked while their passphrase was changed.
+// anybody, somebody signed out by what the page asked while their passphrase was changed, another tab that is left in the old session.
 
 let world: World
 beforeAll(async () => {
@@ -84,6 +84,10 @@ it('rotates the own key once its kit is stored, makes a new recovery code, and c
   await page.getByText(/^SRR1-/).waitFor()
   await button(tab, 'Close').click()
 
+  const second = { ...tab, page: await tab.context.newPage() }
+  await second.page.goto(world.server.url)
+  await second.page.locator('nav[aria-label=Places]').waitFor({ state: 'attached' })
+
   await button(tab, 'Change passphrase').click()
   await page.getByLabel('Passphrase of now').fill(OLD)
   await page.getByRole('textbox', { name: 'Passphrase', exact: true }).fill(NEW)
@@ -95,6 +99,10 @@ it('rotates the own key once its kit is stored, makes a new recovery code, and c
   await page.getByText('Your passphrase is changed').first().waitFor({ timeout: 60_000 })
   await visit(tab, '/settings/sessions')
   await page.getByRole('row', { name: /this page/ }).waitFor()
+  // Every session has ended, and the other tab goes on in the new one.
+  await second.page.locator('nav[aria-label=Places]').waitFor({ state: 'attached' })
+  await visit(second, '/settings/sessions')
+  await second.page.getByRole('row', { name: /this page/ }).waitFor()
   const { founder, url } = world.server
   const enter = (passphrase: string) =>
     login({ baseUrl: url, email: founder.email, deviceSecret: founder.codes.deviceSecret, passphrase })

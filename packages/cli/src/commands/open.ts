@@ -19,7 +19,8 @@ const PAGES: Readonly<Record<string, string>> = {
   errors: '/docs/errors',
 }
 
-async function addressOf(cli: Cli): Promise<string> {
+/** The server this machine uses, without asking it anything. */
+export async function addressOf(cli: Cli): Promise<string> {
   const given = serverOf(cli)
   if (given !== undefined) return given.replace(/\/+$/, '')
   const { profiles, default: chosen } = await readConfigFile(cli.paths.config)

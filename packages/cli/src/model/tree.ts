@@ -166,6 +166,11 @@ export const TREE: Readonly<Record<string, Entry>> = {
     heading: 'every day',
     load: async () => (await import('../commands/verify.ts')).verify,
   },
+  'verify-console': {
+    summary: 'is the console there the one of this release',
+    heading: 'look',
+    load: async () => (await import('../commands/verify-console.ts')).verifyConsole,
+  },
   activity: {
     summary: 'what happened in your vaults',
     heading: 'every day',

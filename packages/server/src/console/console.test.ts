@@ -9,7 +9,8 @@ import { findConsole } from './files.ts'
 import { mountConsole } from './routes.ts'
 
 // How the built console is served. Seen red: the policy without the hash of the map, WebAssembly allowed to every script, a page in
-// place of an unknown API address, files of the folder that were not built (`../`), the page kept for a year.
+// place of an unknown API address, a network for the worker that keeps keys, files of the folder that were not built (`../`), the
+// page kept for a year.
 
 const MAP = '{"integrity":{"/assets/a-1.js":"sha384-x"}}'
 const folder = mkdtempSync(join(tmpdir(), 'sr-console-'))
@@ -21,8 +22,10 @@ beforeAll(async () => {
   writeFileSync(join(folder, 'index.html'), `<!doctype html><script type="importmap">${MAP}</script>`)
   writeFileSync(join(folder, 'seal.svg'), '<svg/>')
   writeFileSync(join(folder, 'built-from.txt'), 'secret of the build')
+  writeFileSync(join(folder, 'build.json'), '{"build":"b","files":{}}')
   writeFileSync(join(folder, 'assets/a-1.js'), 'export const a = 1\n'.repeat(50))
   writeFileSync(join(folder, 'assets/keys.worker-1.js'), 'postMessage(1)')
+  writeFileSync(join(folder, 'assets/keeper.worker-1.js'), 'onconnect = () => 1')
   app = Fastify()
   app.setErrorHandler(answerErrors(app.log as never))
   const served = mountConsole(app, 'https://objects.example', findConsole(folder))
@@ -71,8 +74,17 @@ it('serves only what was built, for good, and WebAssembly to its worker alone', 
   expect(await script.text()).toContain('export const a')
   const worker = await get('/assets/keys.worker-1.js')
   expect(worker.headers.get('content-security-policy')).toContain("script-src 'self' 'wasm-unsafe-eval'")
+  const keeper = (await get('/assets/keeper.worker-1.js')).headers.get('content-security-policy') ?? ''
+  expect(keeper).toContain("default-src 'none'")
+  expect(keeper).not.toMatch(/wasm|connect-src/)
   for (const path of ['/built-from.txt', '/assets/..%2fbuilt-from.txt', '/assets/../built-from.txt'])
     expect((await get(path, HTML)).status, path).toBe(404)
+})
+
+it('says which build it serves, and never from a cache', async () => {
+  const answer = await get('/build.json')
+  expect(answer.headers.get('cache-control')).toBe('no-cache')
+  expect(await answer.json()).toEqual({ build: 'b', files: {} })
 })
 
 it('serves nothing where no console was built', () => {

@@ -24,7 +24,11 @@ const pagePolicy = (mapHash: string, storage: string | undefined): string =>
 /** The worker that proves passphrases runs WebAssembly; the page itself may not. */
 const WORKER_POLICY =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'; frame-ancestors 'none'"
-const WORKER = /^keys\.worker-/
+/** The worker that keeps what tabs share has no use for any network. */
+const KEEPER_POLICY = "default-src 'none'; script-src 'self'; frame-ancestors 'none'"
+
+const policyOf = (name: string): string | undefined =>
+  /^keys\.worker-/.test(name) ? WORKER_POLICY : /^keeper\.worker-/.test(name) ? KEEPER_POLICY : undefined
 
 const ISOLATED = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' }
 const FOREVER = 'public, max-age=31536000, immutable'
@@ -60,12 +64,18 @@ export function mountConsole(
   }
   app.get('/', async (request, reply) => sendPage(request, reply))
   app.get('/seal.svg', async (request, reply) => send(request, reply, files.at('seal.svg') as ConsoleFile))
+  app.get('/build.json', async (request, reply) => {
+    const file = files.at('build.json')
+    if (!file) throw new ApiError('route_not_found')
+    return send(request, reply.header('cache-control', 'no-cache'), file)
+  })
   app.get<{ Params: { name: string } }>('/assets/:name', async (request, reply) => {
     const { name } = request.params
     const file = files.at(`assets/${name}`)
     if (!file) throw new ApiError('route_not_found')
     reply.header('cache-control', FOREVER)
-    if (WORKER.test(name)) reply.header('content-security-policy', WORKER_POLICY)
+    const policy = policyOf(name)
+    if (policy !== undefined) reply.header('content-security-policy', policy)
     return send(request, reply, file)
   })
   return { page: (request, reply) => (isPage(request) ? sendPage(request, reply) : undefined) }

@@ -31,7 +31,7 @@ const OTHERS = [
     (path) => `GET ${path}`,
   ),
   // The console, where one was built.
-  ...['/', '/seal.svg', '/assets/:name'].map((path) => `GET ${path}`),
+  ...['/', '/build.json', '/seal.svg', '/assets/:name'].map((path) => `GET ${path}`),
   'GET /.well-known/license-issuer-keys.json',
   'POST /provider-callbacks/:provider',
   'GET /objects/:key',

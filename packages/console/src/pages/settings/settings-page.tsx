@@ -11,6 +11,7 @@ import { Facts, Page, Section } from '../../ui/page.tsx'
 import { Seal } from '../../ui/seal.tsx'
 import { Answer, ProblemNote } from '../../ui/states.tsx'
 import { When } from '../../ui/when.tsx'
+import { About } from './about.tsx'
 import { headQuery, witnessesQuery } from './queries.ts'
 import { SETTINGS_TABS } from './settings-tabs.ts'
 import { WitnessesForm } from './witnesses-form.tsx'
@@ -160,28 +161,6 @@ function Provisioner() {
           </Button>
         </div>
         <CopyLine label="Copy as CLI" text="strongroom license enable" />
-      </div>
-    </Section>
-  )
-}
-
-/** The script this page began with, by the hash that the browser held it against. */
-const entryHash = (): string =>
-  document.querySelector<HTMLScriptElement>('script[type=module][integrity]')?.integrity ?? ''
-
-function About() {
-  const hash = entryHash()
-  return (
-    <Section title="About">
-      <div className="grid max-w-3xl gap-3">
-        {hash !== '' && <Facts of={[['This console', <MonoId key="hash" id={hash} keep={16} />]]} />}
-        <p className="text-ink-2">
-          A page of this kind trusts the server that serves it. Whoever cannot accept that uses the command line, whose
-          files do not come from here.{' '}
-          <a href="/docs/explanation" className="underline">
-            Read why.
-          </a>
-        </p>
       </div>
     </Section>
   )

@@ -1,0 +1,73 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { startWorld, visit, type World } from './world.ts'
+
+// Which console this is: the list of its files, the same for whoever builds the same sources, shown in the page and held against what
+// the server serves. Seen red: a build with the time in it, one that depends on
+// NODE_ENV, a list that leaves a file out, a page that takes another build for its own.
+
+const BUILT = join(import.meta.dirname, '../../../.setup/console')
+const BUILDER = join(import.meta.dirname, '../scripts/build.ts')
+const CLI = join(import.meta.dirname, '../../cli/bin/strongroom.mjs')
+
+interface Manifest {
+  readonly build: string
+  readonly files: Readonly<Record<string, string>>
+}
+const manifestIn = (folder: string): Manifest => JSON.parse(readFileSync(join(folder, 'build.json'), 'utf8'))
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world?.close())
+
+it('builds the same files from the same sources, and lists every one of them', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sr-again-'))
+  try {
+    // As somebody else has it: another program, with nothing set that this one has.
+    await promisify(execFile)(process.execPath, [BUILDER, folder], { env: { PATH: process.env.PATH } })
+    const again = manifestIn(folder)
+    expect(again).toEqual(manifestIn(BUILT))
+    const served = globSync('**/*.*', { cwd: folder }).filter((path) => !/^(build\.json|built-from\.txt)$/.test(path))
+    expect(Object.keys(again.files)).toEqual(served.sort())
+    for (const [path, hash] of Object.entries(again.files))
+      expect(
+        `sha384-${createHash('sha384')
+          .update(readFileSync(join(folder, path)))
+          .digest('base64')}`,
+      ).toBe(hash)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+it('shows its build under Settings, and the command line finds the same at the server', async () => {
+  const { build } = manifestIn(BUILT)
+  const tab = await world.alice()
+  await visit(tab, '/settings')
+  await tab.page.getByTitle(build).waitFor()
+  await tab.page.getByText(`strongroom verify-console ${world.server.url}`).waitFor()
+  const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'verify-console', world.server.url, '--json'])
+  expect(JSON.parse(stdout)).toMatchObject({ data: { matches: true, build, claimed: build } })
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})
+
+it('says so when the page is of another build than the server lists', async () => {
+  const { files } = manifestIn(BUILT)
+  const tab = await world.alice()
+  const newer = {
+    ...files,
+    [Object.keys(files).find((path) => path.endsWith('.js')) ?? '']: `sha384-${'A'.repeat(64)}`,
+  }
+  await tab.page.route('**/build.json', (route) => route.fulfill({ json: { build: 'x', files: newer } }))
+  await visit(tab, '/settings')
+  await tab.page.getByText('The scripts of this page are not those').waitFor()
+  await tab.context.close()
+})
