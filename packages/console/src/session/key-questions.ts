@@ -8,6 +8,7 @@ import type {
   SetUpOptions,
 } from '@strongroom/sdk'
 import workerUrl from './keys.worker.ts?worker&url'
+import { workerAddress } from './worker-url.ts'
 
 /** Somebody whose keys are open, as plain data: the worker that opened them is gone. */
 export interface OpenedPerson {
@@ -16,7 +17,7 @@ export interface OpenedPerson {
   readonly orgId: string
   readonly userId: string
   readonly email: string
-  /** PEM. Lives in the memory of the page until it is locked. */
+  /** PEM. Lives in the memory of the open tabs and of the keeper they share, until one of them is locked. */
   readonly privateKey: string
   readonly trustAnchor: string
   readonly kdf: string
@@ -78,24 +79,9 @@ export class KeyError extends Error {
   }
 }
 
-interface Policy {
-  createScriptURL(url: string): string
-}
-interface TrustedTypes {
-  createPolicy(name: string, rules: Policy): Policy
-}
-const { trustedTypes } = globalThis as { trustedTypes?: TrustedTypes }
-// The only script that this page starts by its address is its own worker.
-const policy = trustedTypes?.createPolicy('strongroom-worker', {
-  createScriptURL: (url) => {
-    if (new URL(url, location.href).origin !== location.origin) throw new TypeError('not a script of this console')
-    return url
-  },
-})
-
 /** Asks a worker of its own, which is ended with the answer and its memory with it. */
 export function askKeys(question: KeyQuestion): Promise<KeyAnswer> {
-  const worker = new Worker(policy?.createScriptURL(workerUrl) ?? workerUrl, { type: 'module' })
+  const worker = new Worker(workerAddress(workerUrl), { type: 'module' })
   return new Promise<KeyAnswer>((resolve, reject) => {
     worker.onmessage = ({ data }: MessageEvent<{ given?: KeyAnswer; refused?: Refusal }>) =>
       data.given ? resolve(data.given) : reject(new KeyError(data.refused as Refusal))

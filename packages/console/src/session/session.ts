@@ -3,8 +3,9 @@ import type { Strongroom } from '@strongroom/sdk/browser'
 import { useSyncExternalStore } from 'react'
 import { knownDevice } from './device.ts'
 import type { OpenedPerson } from './key-questions.ts'
+import { type Sharing, startSharing } from './sharing.ts'
 
-// Who is here. All of it lives in the memory of this page: a reload, a lock or a closed tab ends it.
+// Who is here. All of it lives in the memory of this browser's open tabs: a lock in one of them, or closing the last, ends it.
 
 export interface OpenSession {
   readonly strongroom: Strongroom
@@ -59,19 +60,58 @@ async function isNewServer(): Promise<boolean> {
   return needed
 }
 
+let sharing: Sharing | undefined
+const others = (): Sharing => {
+  sharing ??= startSharing((notice) => {
+    if (notice.kind === 'kept') void follow(notice.person)
+    else if (notice.kind === 'locked') {
+      locks += 1
+      lockHere(notice.because)
+    } else if (current.state === 'open' && current.person.accessToken === notice.accessToken) lockHere('ended')
+  })
+  return sharing
+}
+
+/** Whoever accepts an invite does so for themselves, whoever else is signed in. */
+const isJoining = (): boolean => location.pathname === '/join'
+
 export async function startSession(): Promise<void> {
   const device = await knownDevice().catch(() => undefined)
+  const asked = device && !isJoining() ? others().ask(device) : undefined
   try {
-    change((await isNewServer()) ? { state: 'new-server' } : { state: 'signed-out', email: device?.email })
+    if (await isNewServer()) return change({ state: 'new-server' })
+    const person = await asked
+    if (!person || !(await openUnlessLocked(person))) change({ state: 'signed-out', email: device?.email })
   } catch {
     change({ state: 'unreachable' })
   }
 }
 
+let locks = 0
+/** With keys from another tab: if that is locked while this one still loads, it was locked too. */
+async function openUnlessLocked(person: OpenedPerson): Promise<boolean> {
+  const before = locks
+  const { sessionOf } = await import('./open-session.ts')
+  if (locks !== before) return false
+  change({ state: 'open', ...sessionOf(person) })
+  return true
+}
+
 export async function openSession(person: OpenedPerson): Promise<void> {
   const { sessionOf } = await import('./open-session.ts')
   change({ state: 'open', ...sessionOf(person) })
+  others().say({ kind: 'keep', person })
 }
+
+/** Another tab of this person was opened, or goes on with other keys or in another session: so does this one. */
+async function follow(person: OpenedPerson): Promise<void> {
+  if (current.state !== 'open' && current.state !== 'signed-out') return
+  for (const listener of switchers) listener()
+  await openUnlessLocked(person)
+}
+
+/** For what is done in this tab alone: it does not become what the other tabs are. */
+export const leaveOthers = (): void => others().say({ kind: 'leave' })
 
 let isReplacing = false
 const switchers = new Set<() => void>()
@@ -94,11 +134,19 @@ export async function replaceSession(makeNext: () => Promise<OpenedPerson>): Pro
 const forgetters = new Set<() => void>()
 export const onLock = (forget: () => void): void => void forgetters.add(forget)
 
-export function lock(because: 'idle' | 'ended' | 'locked'): void {
+function lockHere(because: 'idle' | 'ended' | 'locked'): void {
   if (current.state !== 'open' || (isReplacing && because === 'ended')) return
   const { email } = current.person
   for (const forget of forgetters) forget()
   change({ state: 'signed-out', because, email })
+}
+
+/** In every tab: nobody looks for the one that was left open. A session that ended ends for its own tabs only. */
+export function lock(because: 'idle' | 'ended' | 'locked'): void {
+  if (current.state !== 'open' || (isReplacing && because === 'ended')) return
+  const { accessToken } = current.person
+  lockHere(because)
+  others().say(because === 'ended' ? { kind: 'end', accessToken } : { kind: 'lock', because })
 }
 
 export async function signOut(): Promise<void> {

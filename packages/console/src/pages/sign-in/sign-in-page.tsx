@@ -2,7 +2,7 @@ import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useState } from 'react'
 import { type Device, forgetDevice, installationId, knownDevice, rememberDevice } from '../../session/device.ts'
 import { askKeys, type OpenedPerson } from '../../session/key-questions.ts'
-import { openSession, type Session } from '../../session/session.ts'
+import { leaveOthers, openSession, type Session } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { ProblemNote } from '../../ui/states.tsx'
@@ -15,10 +15,17 @@ const BECAUSE = {
   locked: 'Locked. Your keys are gone from this page.',
 } as const
 
-function useDevice(): readonly [Device | undefined, () => void] {
-  const [device, setDevice] = useState<Device>()
-  useEffect(() => void knownDevice().then(setDevice), [])
-  const forget = (): void => void forgetDevice().then(() => setDevice(undefined))
+/** Undefined until this browser has looked, null where it knows nobody. */
+function useDevice(): readonly [Device | null | undefined, () => void] {
+  const [device, setDevice] = useState<Device | null>()
+  useEffect(() => {
+    const settle = (known: Device | undefined): void => setDevice(known ?? null)
+    void knownDevice().then(settle, () => settle(undefined))
+  }, [])
+  const forget = (): void => {
+    leaveOthers()
+    void forgetDevice().then(() => setDevice(null))
+  }
   return [device, forget]
 }
 
@@ -49,10 +56,17 @@ export function SignInPage({ session }: { readonly session: Session & { readonly
       await openSession(opened)
     },
   })
+  // Not a field that is gone again when the browser has remembered.
+  if (device === undefined) return null
   if (isRecovering) return <RecoverForm onBack={() => setRecovering(false)} />
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     enter.mutate()
+  }
+  const beginRecovery = (): void => {
+    // The new codes are shown once: no other tab may take this page away meanwhile.
+    leaveOthers()
+    setRecovering(true)
   }
   const field = (name: keyof typeof form) => ({
     value: form[name],
@@ -94,7 +108,7 @@ export function SignInPage({ session }: { readonly session: Session & { readonly
           Sign in
         </Button>
       </form>
-      <Button kind="quiet" onClick={() => setRecovering(true)}>
+      <Button kind="quiet" onClick={beginRecovery}>
         I lost my passphrase or my device secret
       </Button>
     </SignInCard>
