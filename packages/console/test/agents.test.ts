@@ -249,6 +249,8 @@ it('rotates a private key with its bundle, ends it, and archives the agent by it
   await button(tab, 'Close').last().click()
   await page.getByText('compromised').waitFor()
   await button(tab, 'Archive').click()
+  await page.getByText('This cannot be undone.').waitFor()
+  await expect.poll(() => button(tab, 'Archive for good').isDisabled()).toBe(true)
   await page.getByLabel('Type old-bot to go on').fill('old-bot')
   await button(tab, 'Archive for good').click()
   await page.getByText('archived', { exact: true }).waitFor()

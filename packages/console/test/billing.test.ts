@@ -5,7 +5,14 @@ import type { Page } from 'playwright'
 import decodeQR from 'qr/decode.js'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { CONFIRMATIONS, startTokens } from '../../server/test/chain/funding-world.ts'
-import { elapsedOf, paceSentence, purchasesOf, refusedBy, windowSentence } from '../src/pages/billing/budget-windows.ts'
+import {
+  elapsedOf,
+  paceSentence,
+  purchasesOf,
+  refusedBy,
+  windowSentence,
+  windowWords,
+} from '../src/pages/billing/budget-windows.ts'
 import { monthBeside } from '../src/pages/billing/charges-page.tsx'
 import { spendSteps } from '../src/pages/billing/spend-over-time.ts'
 import { startWorld, type Tab, visit, type World } from './world.ts'
@@ -13,7 +20,7 @@ import { startWorld, type Tab, visit, type World } from './world.ts'
 // Credit, budgets and charges, with credit that comes over a real chain. Catches: a code that pays somebody else, progress that is not
 // live, a budget that is saved with another limit, an end without a way back, sums that are rounded, a file that lacks something.
 // Seen red: windows that are sent although the form cannot say them, a code that lacks its last digit, a limit that refuses what just
-// fits, money that is only held drawn as spent.
+// fits, money that is only held drawn as spent, every rolling window called one of 24 hours.
 
 let tokens: Awaited<ReturnType<typeof startTokens>>
 let world: World
@@ -203,6 +210,13 @@ it('reckons with windows and months', () => {
   } as Budget['activeWindows'][number]
   expect(windowSentence(window, now)).toBe('20.00 USD spent, 0.000001 USD reserved, 4.999999 USD left, 15 days to go')
   expect(elapsedOf(window, now)).toBe(0.5)
+  expect(windowWords(window, now)).toBe('a month')
+  // One that goes along with time is called by its length, also when the answer is some minutes old.
+  const rolling = (startsAt: string): string => windowWords({ kind: 'rolling', startsAt }, now)
+  expect(rolling('2026-11-14T23:48:00Z')).toBe('in any 24 hours')
+  expect(rolling('2026-11-15T22:50:00Z')).toBe('in any hour')
+  expect(rolling('2026-11-15T12:00:00Z')).toBe('in any 12 hours')
+  expect(rolling('2026-08-18T00:00:00Z')).toBe('in any 90 days')
   expect(paceSentence(window, now)).toBe('At this pace it is used up in 4 days, before the window ends.')
   expect(paceSentence({ ...window, spent: money('12500000') }, now)).toBeUndefined()
   const bought = (createdAt: string, amount: string, buyer = 'agent:a'): License =>

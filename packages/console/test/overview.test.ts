@@ -8,7 +8,7 @@ import { signIn, startWorld, type World } from './world.ts'
 // What a person sees first. Catches a number that does not lead to what it counts, something that waits and is not told, and a first
 // five minutes that does not notice what was done elsewhere.
 // Seen red: a refusal counted as a success, an accepted invite left out, the checklist asked only once, a decision after which the count
-// stays, a budget that only tells counted as one that refuses.
+// stays, a budget that only tells counted as one that refuses, a rail that reads the audit every minute or on every page.
 
 let world: World
 let empty: TestServer
@@ -168,6 +168,32 @@ it('ticks the first five minutes as they happen elsewhere', async () => {
   })
   // With that it is no longer new: the list has done its work and goes.
   await list.waitFor({ state: 'detached' })
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})
+
+it('counts what waits at the side of every page, and asks for that seldom', async () => {
+  const tab = await world.stranger()
+  const { page } = tab
+  await page.clock.install()
+  await tab.open('/settings')
+  const known = ['audit-events', 'agent', 'webhook', 'budget', 'invite', 'pending', 'vault']
+  const partOf = (url: string): string | undefined => known.find((part) => new URL(url).pathname.endsWith(`/${part}`))
+  const answered = known.map((part) => page.waitForResponse((answer) => partOf(answer.url()) === part))
+  await signIn(tab, world.server.founder)
+  await Promise.all(answered)
+  const asked: string[] = []
+  page.on('request', (request) => asked.push(...[partOf(request.url()) ?? []].flat()))
+  // Somebody is there, and goes from page to page; none of these pages needs what the count is made of.
+  const parts = page.getByRole('navigation', { name: 'Parts of Settings' }).getByRole('link')
+  for (const at of [1, 2, 1, 0]) {
+    await page.clock.fastForward('01:05')
+    await parts.nth(at).click()
+    await page.getByRole('heading', { name: 'Settings' }).waitFor()
+  }
+  expect(asked).toEqual([])
+  await page.clock.fastForward('01:05')
+  await expect.poll(() => asked.filter((part) => part === 'audit-events').length).toBe(1)
   expect(tab.problems).toEqual([])
   await tab.context.close()
 })

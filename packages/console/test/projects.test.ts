@@ -69,6 +69,7 @@ it('shows it to an agent and takes it back, and ends it only by its name', async
 
   await page.getByRole('button', { name: 'Archive' }).click()
   const archive = dialog().getByRole('button', { name: 'Archive' })
+  await dialog().getByText('This cannot be undone.').waitFor()
   await expect.poll(() => archive.isDisabled()).toBe(true)
   await page.getByLabel('Type Warehouse to go on').fill('Warehouse')
   await archive.click()

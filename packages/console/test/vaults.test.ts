@@ -244,6 +244,8 @@ it('moves and archives what is ticked, tells of it, and archives a vault by its 
   await visit(tab, '/vaults')
   await page.getByLabel('Select marketing site').check()
   await press('Archive')
+  await drawer().getByText('This cannot be undone.').waitFor()
+  await expect.poll(() => drawer().getByRole('button', { name: 'Archive' }).isDisabled()).toBe(true)
   await page.getByLabel('Type marketing site to go on').fill('marketing site')
   await drawer().getByRole('button', { name: 'Archive' }).click()
   await page

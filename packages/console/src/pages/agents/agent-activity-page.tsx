@@ -10,11 +10,12 @@ import { Answer, Empty } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { When } from '../../ui/when.tsx'
+import { auditQuery } from '../activity/queries.ts'
 import { usersQuery } from '../people/queries.ts'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { AgentFrame } from './agent-frame.tsx'
 import { actionWords } from './first-contact.tsx'
-import { auditQuery } from './queries.ts'
+import { EVENTS_LOOKED_AT } from './queries.ts'
 
 type NameOf = (id: string) => string | undefined
 
@@ -66,7 +67,7 @@ const columnsFor = (me: string, nameOf: NameOf, personOf: NameOf): readonly Colu
 export function AgentActivityPage() {
   const { agentId } = useParams({ from: '/agents/$agentId/activity' })
   const { strongroom, client } = useOpenSession()
-  const events = useQuery(auditQuery(strongroom))
+  const events = useQuery(auditQuery(strongroom, { max: EVENTS_LOOKED_AT }))
   const { data: vaults } = useQuery(vaultsQuery(strongroom))
   const { data: users } = useQuery(usersQuery(client))
   const me = `agent:${agentId}`
@@ -86,8 +87,8 @@ export function AgentActivityPage() {
       {({ name }) => (
         <>
           <Answer of={events} what="audit events">
-            {(all) => {
-              const own = all.filter(concerns)
+            {({ rows }) => {
+              const own = rows.filter(concerns)
               return own.length === 0 ? (
                 <Empty
                   title="Nothing of it in the newest audit events"

@@ -2,7 +2,7 @@ import type { Budget } from '@strongroom/contract'
 import type { Agent, AuditEvent } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
-import { useMemo } from 'react'
+import { useMemo, useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { Button, buttonClasses } from '../../ui/button.tsx'
 import { inputClasses } from '../../ui/field.tsx'
@@ -12,11 +12,13 @@ import { Answer, Empty } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { When } from '../../ui/when.tsx'
+import { auditQuery } from '../activity/queries.ts'
 import { BudgetBar } from '../billing/budget-bar.tsx'
 import { spendWords } from '../billing/budget-windows.ts'
 import { selectColumn, useSelection } from '../vaults/selection.tsx'
 import { PendingKeys } from './pending-keys.tsx'
-import { agentBudgetsQuery, agentsQuery, auditQuery, type HeldVault, heldVaultsQuery } from './queries.ts'
+import { agentBudgetsQuery, agentsQuery, EVENTS_LOOKED_AT, type HeldVault, heldVaultsQuery } from './queries.ts'
+import { RotateApiKeysForm } from './rotate-api-keys-form.tsx'
 import { isUnsaved } from './unsaved-keys.ts'
 
 interface Row extends Agent {
@@ -31,15 +33,27 @@ function StateOf({ row: { agentId, status } }: { readonly row: Row }) {
   return <Status tone="good">active</Status>
 }
 
-/** Two that are ticked can be looked at side by side. */
-function Chosen({ ids, onClear }: { readonly ids: readonly string[]; onClear(): void }) {
-  const [a, b] = ids
+interface ChosenMembers {
+  readonly agents: readonly Agent[]
+  onRotate(agents: readonly Agent[]): void
+  onClear(): void
+}
+
+/** Several that are ticked get new keys together; two can be looked at side by side. */
+function Chosen({ agents, onRotate, onClear }: ChosenMembers) {
+  const [a, b] = agents
   if (a === undefined) return null
+  const active = agents.filter(({ status }) => status === 'active')
   return (
     <div className="flex flex-wrap items-center gap-2 border-b border-rule bg-raised px-6 py-2">
-      <span role="status">{ids.length} selected</span>
-      {b !== undefined && ids.length === 2 ? (
-        <Link to="/agents/compare" search={{ a, b }} className={buttonClasses()}>
+      <span role="status">
+        {agents.length} selected{active.length < agents.length && ', archived ones have no keys to rotate'}
+      </span>
+      <Button disabled={active.length === 0} onClick={() => onRotate(active)}>
+        Rotate API keys
+      </Button>
+      {b !== undefined && agents.length === 2 ? (
+        <Link to="/agents/compare" search={{ a: a.agentId, b: b.agentId }} className={buttonClasses()}>
           Compare
         </Link>
       ) : (
@@ -117,11 +131,12 @@ export function lastSeenOf(events: readonly AuditEvent[]): ReadonlyMap<string, s
 
 function useRows(agents: readonly Agent[] | undefined): readonly Row[] {
   const { strongroom, client } = useOpenSession()
-  const { data: events } = useQuery(auditQuery(strongroom))
+  // Requests are shown by the server to whoever made them, so what an agent did is read from the audit.
+  const { data: events } = useQuery(auditQuery(strongroom, { max: EVENTS_LOOKED_AT }))
   const { data: held } = useQuery(heldVaultsQuery(strongroom, client))
   const { data: budgets } = useQuery(agentBudgetsQuery(strongroom))
   return useMemo(() => {
-    const seen = lastSeenOf(events ?? [])
+    const seen = lastSeenOf(events?.rows ?? [])
     return (agents ?? []).map((agent) => ({
       ...agent,
       lastSeen: seen.get(`agent:${agent.agentId}`),
@@ -175,6 +190,7 @@ export function AgentsPage() {
   const navigate = useNavigate()
   const rows = useRows(agents.data)
   const selection = useSelection()
+  const [rotating, setRotating] = useState<readonly Agent[]>()
   const { ids, toggle } = selection
   const columns = useMemo(
     () => [selectColumn<Row>({ ids, toggle }, ({ agentId, name }) => ({ id: agentId, name })), ...COLUMNS],
@@ -216,7 +232,11 @@ export function AgentsPage() {
           ) : (
             <>
               <Filters filter={filter} isAll={isAll} />
-              <Chosen ids={[...ids]} onClear={selection.clear} />
+              <Chosen
+                agents={all.filter(({ agentId }) => ids.has(agentId)).sort((a, b) => a.name.localeCompare(b.name))}
+                onRotate={setRotating}
+                onClear={selection.clear}
+              />
               <Table
                 label="Agents"
                 rows={shown}
@@ -228,6 +248,7 @@ export function AgentsPage() {
           )
         }
       </Answer>
+      {rotating && <RotateApiKeysForm agents={rotating} onClose={() => setRotating(undefined)} />}
     </Page>
   )
 }

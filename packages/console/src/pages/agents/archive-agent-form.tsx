@@ -34,8 +34,11 @@ export function ArchiveAgentForm({ agent, onClose }: { readonly agent: Agent; on
       onSubmit={() => archive.mutate()}
     >
       <p>
-        Its API key is dead from the next request on, and it does not come back. What it could decrypt it may have kept:
-        end its key on the Keys page, and give its vaults a new one.
+        Its API key is dead from the next request on. What it could decrypt it may have kept: end its key on the Keys
+        page, and give its vaults a new one.
+      </p>
+      <p>
+        <strong>This cannot be undone.</strong> An archived agent does not come back.
       </p>
     </ConfirmByName>
   )

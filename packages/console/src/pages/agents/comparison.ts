@@ -1,6 +1,6 @@
 import type { Budget } from '@strongroom/contract'
 import type { Agent, Exposure } from '@strongroom/sdk'
-import { KIND_WORDS } from '../billing/budget-windows.ts'
+import { windowWords } from '../billing/budget-windows.ts'
 import { moneyText } from '../billing/money.tsx'
 import { permissionWords } from './permission-words.ts'
 import type { HeldVault } from './queries.ts'
@@ -41,7 +41,7 @@ function vaultWords({ held, exposure }: Compared, vaultId: string): string {
 /** Every limit counts: the narrowest of them refuses. */
 function budgetWords({ budgets }: Compared): string {
   const limits = budgets.flatMap(({ activeWindows, perTransactionLimit, enforcement }) => [
-    ...activeWindows.map(({ limit, kind }) => `${moneyText(limit)} ${KIND_WORDS[kind]}`),
+    ...activeWindows.map((window) => `${moneyText(window.limit)} ${windowWords(window, new Date())}`),
     ...(perTransactionLimit ? [`${moneyText(perTransactionLimit)} at once`] : []),
     ...(enforcement === 'hard' ? [] : ['only warned of']),
   ])

@@ -20,7 +20,7 @@ export function LostKey({ agentId, onGone }: { readonly agentId: string; onGone(
     <div role="alert" className="grid gap-3 border-l-2 border-warn pl-3">
       <p>
         <strong className="text-warn">Key not confirmed.</strong> This agent exists, and its key was only in a page that
-        is gone. If you did not store it, archive the agent; it opens nothing.
+        is gone. If you did not store it, archive the agent: it opens nothing. Archiving cannot be undone.
       </p>
       {archive.error && <ProblemNote error={archive.error} />}
       <div>

@@ -12,14 +12,8 @@ export const agentQuery = (strongroom: Strongroom, agentId: string) =>
     queryFn: ({ signal }) => strongroom.agents.get(agentId, { signal }),
   })
 
-const EVENTS_LOOKED_AT = 500
-
-/** The newest audit events. Requests are shown by the server to whoever made them, so what an agent did is read here. */
-export const auditQuery = (strongroom: Strongroom) =>
-  queryOptions({
-    queryKey: ['agents', 'audit'],
-    queryFn: ({ signal }) => strongroom.monitoring.audit({}, { signal }).all({ max: EVENTS_LOOKED_AT }),
-  })
+/** As many of the newest audit events as lists look at: one answer for all of them. */
+export const EVENTS_LOOKED_AT = 500
 
 /** What an agent did lately with its keys, newest first; asked again every few seconds while somebody waits for it. */
 export const contactQuery = (strongroom: Strongroom, agentId: string) =>

@@ -54,6 +54,8 @@ const press =
   (row: HTMLElement | undefined): void =>
     row?.closest('li')?.querySelector<HTMLElement>(`[data-${what}]`)?.click()
 
+const WAIT_MS = 60_000
+
 const dueVaults = (needs: readonly Need[]): readonly Vault[] =>
   needs.flatMap((need) => (need.kind === 'vault key' && need.vault.role === 'ADMIN' ? [need.vault] : []))
 
@@ -61,7 +63,8 @@ const dueVaults = (needs: readonly Need[]): readonly Vault[] =>
 export function ApprovalsPage() {
   const { strongroom, client } = useOpenSession()
   const names = useSubjectNames()
-  const needs = useQuery(needsQuery(strongroom, client))
+  // Whoever is here waits for it; elsewhere it is a number at the side.
+  const needs = useQuery({ ...needsQuery(strongroom, client), refetchInterval: WAIT_MS, refetchOnMount: 'always' })
   const [asked, setAsked] = useState<Need>()
   const [rotated, setRotated] = useState<readonly Vault[]>()
   useRowKeys({ a: press('accept'), d: press('decline'), o: (row) => row?.click() })

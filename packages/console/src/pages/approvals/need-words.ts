@@ -4,7 +4,7 @@ import type { LinkProps } from '@tanstack/react-router'
 import type { Tone } from '../../ui/status.tsx'
 import type { Names } from '../activity/filter-tokens.ts'
 import { counted } from '../agents/blast-radius.ts'
-import { KIND_WORDS } from '../billing/budget-windows.ts'
+import { windowWords } from '../billing/budget-windows.ts'
 import { moneyText } from '../billing/money.tsx'
 import { acceptedKey } from '../people/queries.ts'
 import type { Need } from './queries.ts'
@@ -66,7 +66,7 @@ function budgetWords({ budget }: Of<'budget'>, names: Names): Told {
   const { name, subjectType, subjectId, activeWindows } = budget
   const subject = subjectType === 'org' ? 'the organisation' : names.subject({ type: subjectType, id: subjectId })
   const window = activeWindows.find(({ remaining }) => BigInt(remaining.amount) <= 0n)
-  const limit = window ? `${moneyText(window.limit)} ${KIND_WORDS[window.kind]}` : 'its limit'
+  const limit = window ? `${moneyText(window.limit)} ${windowWords(window, new Date())}` : 'its limit'
   return {
     tone: 'money',
     word: 'budget',

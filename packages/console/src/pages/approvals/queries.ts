@@ -10,10 +10,15 @@ import {
   type Vault,
   type WebhookEndpoint,
 } from '@strongroom/sdk'
-import { type QueryClient, queryOptions } from '@tanstack/react-query'
+import { type FetchQueryOptions, type QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
 import { isNoAccess } from '../../queries.ts'
 import { auditQuery, type Newest } from '../activity/queries.ts'
+import { agentsQuery, EVENTS_LOOKED_AT, pendingKeysQuery } from '../agents/queries.ts'
+import { budgetsQuery } from '../billing/queries.ts'
+import { purchaseQuery } from '../licenses/queries.ts'
 import { type Invite, invitesQuery } from '../people/queries.ts'
+import { vaultsQuery } from '../vaults/queries.ts'
+import { webhooksQuery } from '../webhooks/queries.ts'
 
 // What waits for a person, asked for in one place: the page of approvals, the overview and the count in the rail show the same.
 
@@ -27,6 +32,13 @@ export type Need =
   | { readonly kind: 'vault key'; readonly id: string; readonly vault: Vault }
   | { readonly kind: 'budget'; readonly id: string; readonly budget: Budget }
   | { readonly kind: 'unused'; readonly id: string; readonly agent: Agent }
+
+interface Asking {
+  readonly strongroom: Strongroom
+  readonly client: Client
+  /** What another page asked for a moment ago is not asked again. */
+  known<T, K extends QueryKey>(query: FetchQueryOptions<T, Error, T, K>): Promise<T>
+}
 
 /** What the caller may not know of does not wait for the caller. */
 async function visible<T>(asked: PromiseLike<readonly T[]>): Promise<readonly T[]> {
@@ -42,14 +54,14 @@ const LOOKED_AT = 10
 const STUCK: ReadonlySet<string> = new Set(['failed', 'awaiting_handoff', 'in_review'])
 
 /** There is no list of purchases, so the newest that the audit names are asked for one by one. */
-async function stuckPurchases(strongroom: Strongroom, audit: readonly AuditEvent[], signal: AbortSignal) {
+async function stuckPurchases({ strongroom, known }: Asking, audit: readonly AuditEvent[]) {
   const ids = audit
     .filter(({ action, outcome }) => action.startsWith('license.purchase') && outcome === 'success')
     .flatMap(({ targets }) => targets.filter(({ type }) => type === 'license_purchase').map(({ id }) => id))
   const found = await Promise.all(
     [...new Set(ids)].slice(0, LOOKED_AT).map(async (id) => {
       try {
-        return [await strongroom.licenses.purchase(id, { signal })]
+        return [await known(purchaseQuery(strongroom, id))]
       } catch (error) {
         // Another's purchase does not exist for the caller.
         if (error instanceof NotFoundError) return []
@@ -62,11 +74,16 @@ async function stuckPurchases(strongroom: Strongroom, audit: readonly AuditEvent
 
 const UNUSED_MS = 90 * 86_400_000
 
+/** Whether the events that were read say anything about who was not seen for a quarter. */
+export function reachesFar({ rows, isAll }: Newest<AuditEvent>, now: Date): boolean {
+  const oldest = rows.at(-1)
+  return isAll || (oldest !== undefined && new Date(oldest.occurredAt).getTime() <= now.getTime() - UNUSED_MS)
+}
+
 /** Agents that have not been seen for a quarter; only where the events that were read reach that far back. */
 export function unusedAgents(agents: readonly Agent[], audit: Newest<AuditEvent>, now: Date): readonly Agent[] {
   const since = now.getTime() - UNUSED_MS
-  const oldest = audit.rows.at(-1)
-  if (!audit.isAll && (!oldest || new Date(oldest.occurredAt).getTime() > since)) return []
+  if (!reachesFar(audit, now)) return []
   const seen = new Set(
     audit.rows.filter(({ occurredAt }) => new Date(occurredAt).getTime() >= since).map(({ actor }) => actor.id),
   )
@@ -89,11 +106,12 @@ export const usedUp = (budgets: readonly Budget[]): readonly Budget[] =>
 const isBroken = ({ status, failingSince, disabledReason }: WebhookEndpoint): boolean =>
   status === 'active' ? failingSince !== null : (disabledReason ?? 'manual') !== 'manual'
 
-async function moneyNeeds(strongroom: Strongroom, audit: readonly AuditEvent[], signal: AbortSignal) {
+async function moneyNeeds(asking: Asking, audit: readonly AuditEvent[]) {
+  const { strongroom, known } = asking
   const [purchases, endpoints, budgets] = await Promise.all([
-    visible(stuckPurchases(strongroom, audit, signal)),
-    visible(strongroom.webhooks.list({}, { signal }).all()),
-    visible(strongroom.budgets.list({}, { signal }).all()),
+    visible(stuckPurchases(asking, audit)),
+    visible(known(webhooksQuery(strongroom))),
+    visible(known(budgetsQuery(strongroom))),
   ])
   return [
     ...purchases.map((purchase): Need => ({ kind: 'purchase', id: purchase.id, purchase })),
@@ -102,12 +120,12 @@ async function moneyNeeds(strongroom: Strongroom, audit: readonly AuditEvent[], 
   ]
 }
 
-async function keyNeeds(strongroom: Strongroom, client: Client, queries: QueryClient, signal: AbortSignal) {
+async function keyNeeds({ strongroom, client, known }: Asking) {
   const [pending, invites, pinned, vaults] = await Promise.all([
-    visible(strongroom.agents.pendingKeys({ signal })),
-    visible(queries.fetchQuery(invitesQuery(client))),
+    visible(known(pendingKeysQuery(strongroom))),
+    visible(known(invitesQuery(client))),
     strongroom.transparency.trust.list(),
-    visible(strongroom.vaults.list({ signal })),
+    visible(known(vaultsQuery(strongroom))),
   ])
   return [
     ...pending.map((one): Need => ({ kind: 'agent key', id: one.keyId, pending: one })),
@@ -123,29 +141,50 @@ async function keyNeeds(strongroom: Strongroom, client: Client, queries: QueryCl
   ]
 }
 
-const EVENTS_READ = 500
-const LOOK_MS = 60_000
 const NO_EVENTS: Newest<AuditEvent> = { rows: [], isAll: false }
 
+/** The newest events. Kept for as long as somebody is signed in: asked again, only what came since is read. */
+async function newestEvents({ strongroom, known }: Asking): Promise<Newest<AuditEvent>> {
+  const query = auditQuery(strongroom, { max: EVENTS_LOOKED_AT })
+  try {
+    return await known({ ...query, gcTime: Number.POSITIVE_INFINITY })
+  } catch (error) {
+    if (isNoAccess(error)) return NO_EVENTS
+    throw error
+  }
+}
+
+const NEEDS = ['needs'] as const
+const LOOK_MS = 300_000
+const FRESH_MS = 60_000
+
+function knownBy(queries: QueryClient): Asking['known'] {
+  const isAfterChange = queries.getQueryState(NEEDS)?.isInvalidated ?? false
+  return async (query) => {
+    // An answer that is on its way may be from before the change.
+    if (isAfterChange && queries.isFetching({ queryKey: query.queryKey, exact: true }) > 0)
+      await queries.fetchQuery(query).catch(() => undefined)
+    return queries.fetchQuery({ ...query, staleTime: isAfterChange ? 0 : FRESH_MS })
+  }
+}
+
+/** The rail is on every page, so this asks seldom and reads what other pages know; after a change made here it asks anew. */
 export const needsQuery = (strongroom: Strongroom, client: Client) =>
   queryOptions({
-    queryKey: ['needs'],
+    queryKey: NEEDS,
     refetchInterval: LOOK_MS,
-    // The rail is on every page; what was asked for a moment ago is good enough there.
-    staleTime: 10_000,
-    queryFn: async ({ signal, client: queries }): Promise<readonly Need[]> => {
-      const [audit, agents] = await Promise.all([
-        queries.fetchQuery(auditQuery(strongroom, { max: EVENTS_READ })).catch((error: unknown) => {
-          if (isNoAccess(error)) return NO_EVENTS
-          throw error
-        }),
-        visible(strongroom.agents.list({}, { signal }).all()),
+    staleTime: FRESH_MS,
+    queryFn: async ({ client: queries }): Promise<readonly Need[]> => {
+      const asking: Asking = { strongroom, client, known: knownBy(queries) }
+      const { known } = asking
+      const audit = await newestEvents(asking)
+      const now = new Date()
+      const [money, keys, agents] = await Promise.all([
+        moneyNeeds(asking, audit.rows),
+        keyNeeds(asking),
+        reachesFar(audit, now) ? visible(known(agentsQuery(strongroom))) : [],
       ])
-      const [money, keys] = await Promise.all([
-        moneyNeeds(strongroom, audit.rows, signal),
-        keyNeeds(strongroom, client, queries, signal),
-      ])
-      const unused = unusedAgents(agents, audit, new Date())
+      const unused = unusedAgents(agents, audit, now)
       return [...money, ...keys, ...unused.map((agent): Need => ({ kind: 'unused', id: agent.agentId, agent }))]
     },
   })

@@ -9,7 +9,7 @@ import { shellWord } from '../../ui/shell-word.ts'
 import { type BudgetWindow, WINDOWS } from '../agents/plan.ts'
 import { licensesQuery } from '../licenses/queries.ts'
 import { type Subject, useSubjects } from './budget-subjects.ts'
-import { type ActiveWindow, KIND_WORDS, purchasesOf, refusedBy } from './budget-windows.ts'
+import { type ActiveWindow, KIND_WORDS, purchasesOf, refusedBy, windowWords } from './budget-windows.ts'
 import { moneyText, typedMoney } from './money.tsx'
 
 const cliSubject = ({ subjectType, subjectId, name }: Subject): string => {
@@ -133,8 +133,8 @@ export function BudgetForm({ budget, subject: given, onClose }: FormMembers) {
       {keepsWindows ? (
         <p className="text-ink-2">
           Its windows stay as they are:{' '}
-          {budget.activeWindows.map((one) => `${moneyText(one.limit)} ${KIND_WORDS[one.kind]}`).join(', ')}. They are
-          changed on the command line.
+          {budget.activeWindows.map((one) => `${moneyText(one.limit)} ${windowWords(one, new Date())}`).join(', ')}.
+          They are changed on the command line.
         </p>
       ) : (
         <div className="grid gap-4 sm:grid-cols-2">

@@ -6,21 +6,29 @@ import { moneyText } from './money.tsx'
 
 export type ActiveWindow = Budget['activeWindows'][number]
 
-const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 
-export const KIND_WORDS: Record<ActiveWindow['kind'], string> = {
+export const KIND_WORDS: Record<Exclude<ActiveWindow['kind'], 'rolling'>, string> = {
   daily: 'a day',
   weekly: 'a week',
   monthly: 'a month',
   total: 'in all',
-  rolling: 'in any 24 hours',
+}
+
+/** A window that goes along with time is as long as it began before the server answered: whole hours, so a little later is no matter. */
+export function windowWords({ kind, startsAt }: Pick<ActiveWindow, 'kind' | 'startsAt'>, now: Date): string {
+  if (kind !== 'rolling') return KIND_WORDS[kind]
+  const hours = Math.max(1, Math.round((now.getTime() - Date.parse(startsAt)) / HOUR_MS))
+  if (hours % 24 === 0 && hours > 24) return `in any ${hours / 24} days`
+  return hours === 1 ? 'in any hour' : `in any ${hours} hours`
 }
 
 export function timeLeft(until: string, now: Date): string {
   const ms = Math.max(0, Date.parse(until) - now.getTime())
   const days = Math.floor(ms / DAY_MS)
   if (days >= 1) return days === 1 ? '1 day to go' : `${days} days to go`
-  const hours = Math.floor(ms / 3_600_000)
+  const hours = Math.floor(ms / HOUR_MS)
   return hours >= 1 ? `${hours} h to go` : `${Math.ceil(ms / 60_000)} min to go`
 }
 

@@ -1,7 +1,7 @@
 import type { Budget } from '@strongroom/contract'
 import { type ReactNode, useState } from 'react'
 import { BudgetBar } from './budget-bar.tsx'
-import { KIND_WORDS, paceSentence, windowSentence } from './budget-windows.ts'
+import { paceSentence, windowSentence, windowWords } from './budget-windows.ts'
 import { MoneyAmount } from './money.tsx'
 import { SpendLine } from './spend-line.tsx'
 
@@ -29,7 +29,7 @@ export function BudgetWindows({ budget, subject }: { readonly budget: Budget; re
           {windowSentence(window, now)}
           <span className="text-ink-3">
             {' '}
-            · of <MoneyAmount of={window.limit} /> {KIND_WORDS[window.kind]}
+            · of <MoneyAmount of={window.limit} /> {windowWords(window, now)}
           </span>
         </p>
         <BudgetBar window={window} />

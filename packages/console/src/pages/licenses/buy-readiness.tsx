@@ -5,7 +5,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useOpenSession } from '../../session/session.ts'
 import { Answer, Skeleton } from '../../ui/states.tsx'
 import { useSubjects } from '../billing/budget-subjects.ts'
-import { KIND_WORDS } from '../billing/budget-windows.ts'
+import { windowWords } from '../billing/budget-windows.ts'
 import { moneyText } from '../billing/money.tsx'
 import { balanceQuery, budgetsQuery, readinessQuery } from '../billing/queries.ts'
 import { ReadinessList } from '../billing/readiness-list.tsx'
@@ -53,7 +53,7 @@ export function BuyReadiness({ offer: { price } }: { readonly offer: Offer }) {
               budget.activeWindows.map((window) => (
                 <After
                   key={window.windowId}
-                  label={`${subjectOf(budget).name}, ${KIND_WORDS[window.kind]}`}
+                  label={`${subjectOf(budget).name}, ${windowWords(window, new Date())}`}
                   before={window.remaining}
                   price={price}
                 />

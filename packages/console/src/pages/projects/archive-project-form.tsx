@@ -31,9 +31,10 @@ export function ArchiveProjectForm({ project, onClose }: { readonly project: Pro
       cli={`strongroom project archive ${project.slug}`}
       onSubmit={() => archive.mutate()}
     >
+      <p>Processes that run with {project.slug} get nothing from then on. Its vaults stay as they are.</p>
       <p>
-        Processes that run with {project.slug} get nothing from then on. Its vaults stay as they are. An archived
-        project cannot be taken back; its slug is free for another one.
+        <strong>This cannot be undone.</strong> An archived project does not come back; its slug is free for another
+        one.
       </p>
     </ConfirmByName>
   )

@@ -40,9 +40,10 @@ export function ArchiveItemsForm({ vault, items, onClose, onDone }: Members) {
       cli={items.map(({ name }) => `strongroom item archive ${shellWord(`${vault.name}/${name}`)}`).join(' && ')}
       onSubmit={() => archive.mutate()}
     >
+      <p>Values are in no environment from then on, and references to them lead nowhere.</p>
       <p>
-        Values are in no environment from then on, and references to them lead nowhere. An archived item cannot be taken
-        back.
+        <strong>This cannot be undone.</strong> An archived item does not come back; its values can be written into a
+        new one.
       </p>
     </ConfirmByName>
   )

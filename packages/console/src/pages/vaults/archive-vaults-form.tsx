@@ -45,7 +45,10 @@ export function ArchiveVaultsForm({ vaults, onClose }: Members) {
     >
       <p>
         {items === 1 ? '1 item is' : `${items} items are`} given to nobody from then on: no agent, no project. Nothing
-        is removed, and nothing in it can be changed. An archived vault cannot be taken back.
+        is removed, and nothing in it can be changed.
+      </p>
+      <p>
+        <strong>This cannot be undone.</strong> An archived vault does not come back.
       </p>
       {vaults.length > 1 && <p className="text-ink-2">{vaults.map(({ name }) => name).join(', ')}</p>}
     </ConfirmByName>
