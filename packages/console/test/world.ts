@@ -83,7 +83,12 @@ export async function visit({ page }: Tab, path: string): Promise<void> {
     dispatchEvent(new PopStateEvent('popstate'))
   }, path)
   await page.locator('#page').waitFor()
-  await page.waitForFunction(() => document.querySelector('[role=status][aria-label=Loading]') === null)
+  // Until it is there, the page before is, with buttons of the same names. An alarm stands alone.
+  await page.waitForFunction(() => {
+    const shown = document.querySelector<HTMLElement>('[data-shown]')?.dataset.shown
+    const isThere = shown === undefined || shown === location.pathname
+    return isThere && document.querySelector('[role=status][aria-label=Loading]') === null
+  })
 }
 
 // Webhooks go to receivers on this machine.

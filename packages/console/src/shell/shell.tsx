@@ -91,13 +91,15 @@ export function Shell() {
   const [palette, setPalette] = useState(false)
   const [help, setHelp] = useState(false)
   const path = useRouterState({ select: ({ location }) => location.pathname })
+  // The page before stays until the next one is there: this says which one it is.
+  const shown = useRouterState({ select: ({ resolvedLocation }) => resolvedLocation?.pathname })
   // biome-ignore lint/correctness/useExhaustiveDependencies: the rail closes when the page changes
   useEffect(() => setRail(false), [path])
   useShortcuts({ onPalette: () => setPalette(true), onHelp: () => setHelp(true) })
   return (
     <>
       <Bar onRail={() => setRail(!rail)} onPalette={() => setPalette(true)} onHelp={() => setHelp(true)} />
-      <div className="mx-auto flex max-w-[1648px]">
+      <div className="mx-auto flex max-w-[1648px]" data-shown={shown}>
         <Rail isOpen={rail} />
         <Outlet />
       </div>
