@@ -16,7 +16,7 @@ const env = {
   NODE_COMPILE_CACHE: join(root, '.setup/compile-cache'),
 }
 
-/** @typedef {{ name: string, passed: number, failed: number, skipped: number }} Count */
+/** @typedef {{ name: string, passed: number, failed: number, skipped: number, which?: string[] }} Count */
 
 /** @param {string} command @param {string[]} args */
 const succeeds = (command, ...args) => spawnSync(command, args, { cwd: root, env, stdio: 'inherit' }).status === 0
@@ -47,9 +47,20 @@ function countTests(files, succeeded) {
   )
   const failed = failedTests + failedFiles.length
   const skipped = tests.length - passed - failedTests
+  const which = failed > 0 ? failuresOf(files) : ['an error outside any test, see above: Unhandled']
   // Vitest also fails on an error outside any test, which no test result shows.
-  return { name: 'tests', passed, failed: succeeded ? failed : Math.max(failed, 1), skipped }
+  return { name: 'tests', passed, failed: succeeded ? failed : Math.max(failed, 1), skipped, which }
 }
+
+/** @param {FileResult[]} files */
+const failuresOf = (files) =>
+  files
+    .filter(({ status }) => status === 'failed')
+    .flatMap(({ name, assertionResults }) => {
+      const tests = assertionResults.filter(({ status }) => status === 'failed')
+      const place = relative(root, name)
+      return tests.length === 0 ? [place] : tests.map(({ fullName }) => `${place} > ${fullName}`)
+    })
 
 /** @param {FileResult[]} files */
 function nameSkipped(files) {
@@ -102,7 +113,8 @@ const counts = [...sources, runTests()]
 /** @param {'passed' | 'failed' | 'skipped'} kind */
 const total = (kind) => counts.reduce((sum, count) => sum + count[kind], 0)
 // Said again at the end: a failed check stands thousands of lines above the summary.
-for (const { name, failed } of counts) if (failed > 0) console.log(`FAILED: ${name} (${failed})`)
+for (const { name, failed, which = [] } of counts)
+  if (failed > 0) console.log([`FAILED: ${name} (${failed})`, ...which].join('\n  '))
 const skipped = total('skipped') > 0 ? `, ${total('skipped')} skipped` : ''
 console.log(`\n${total('passed')} passed, ${total('failed')} failed${skipped}`)
 process.exit(total('failed') > 0 ? 1 : 0)
