@@ -9,8 +9,8 @@ import { sealAudit, startSealer } from './seal.ts'
 import { verifyAuditChain } from './verify.ts'
 
 // Catches: an event that is sealed twice or never when its commit comes late, two sealers that append at once, a chain shared
-// by two organisations, a sealer that waits for another. Seen red: taking the head without its lock; sealing "behind the last
-// sealed seq" instead of what is queued.
+// by two organisations, a sealer that waits for another, several organisations that are not sealed together. Seen red: taking the head
+// without its lock; sealing "behind the last sealed seq" instead of what is queued; together, a hash too few or a position too far.
 
 let h: Harness
 beforeAll(async () => {
@@ -141,6 +141,22 @@ it('starts every organisation its own chain', async () => {
   expect(starts.map(({ prev_hash }) => prev_hash.toString('hex'))).toEqual(
     [a, b].map(({ orgId }) => startOfChain(orgId).toString('hex')),
   )
+})
+
+it('seals several organisations in one transaction, each behind what it has', async () => {
+  const orgs = [await h.org('one of three'), await h.org('two of three'), await h.org('three of three')]
+  for (const { orgId } of orgs) await act(orgId, 1)
+  await sealAudit(h.deps, h.worker)
+  for (const n of [2, 3]) for (const { orgId } of orgs) await act(orgId, n)
+  const warned: unknown[] = []
+  const log = { ...h.deps.log, warn: (line: unknown) => void warned.push(line) } as typeof h.deps.log
+  await sealAudit({ ...h.deps, log }, h.worker)
+  // Whatever goes wrong together is done again one by one, and only this tells.
+  expect(warned).toEqual([])
+  for (const { orgId } of orgs) {
+    expect((await sealedOf(orgId)).map(({ n }) => n)).toEqual([1, 2, 3])
+    expect(await verifyAuditChain(h.deps, orgId)).toMatchObject({ intact: true, end: { position: 3 } })
+  }
 })
 
 it('passes by an organisation that another process is sealing, and says how much waits', async () => {

@@ -88,9 +88,10 @@ const ORGS_AT_ONCE = 50
 async function sealFirst(deps: Sealing, worker: Database, orgIds: readonly string[]): Promise<Map<string, number>> {
   const sealed = new Map<string, number>()
   for (let i = 0; i < orgIds.length; i += ORGS_AT_ONCE) {
-    const some = await sealTogether(deps, worker, orgIds.slice(i, i + ORGS_AT_ONCE)).catch(
-      () => new Map<string, number>(),
-    )
+    const some = await sealTogether(deps, worker, orgIds.slice(i, i + ORGS_AT_ONCE)).catch((error: unknown) => {
+      deps.log.warn({ event: 'audit_not_sealed_together', code: (error as { code?: string }).code })
+      return new Map<string, number>()
+    })
     for (const [orgId, count] of some) sealed.set(orgId, count)
   }
   return sealed
