@@ -2,6 +2,7 @@ import { ProtocolError } from '../../src/errors.ts'
 import { openWorld } from '../world/world.ts'
 import { ATTACHMENT_CASES } from './extra/attachments.ts'
 import { ENCODING } from './extra/encoding.ts'
+import { HANDOFF_CASES } from './extra/handoff.ts'
 import { IDENTITY } from './extra/identity.ts'
 import { INVITES } from './extra/invites.ts'
 import { LOG_CASES } from './extra/log.ts'
@@ -20,6 +21,7 @@ export const EXTRA_CASES: readonly ExtraCase[] = [
   ...NOTE_CASES,
   ...VAULT_CASES,
   ...ATTACHMENT_CASES,
+  ...HANDOFF_CASES,
   ...USER_CASES,
   ...INVITES,
   ...TRANSITION_CASES,
