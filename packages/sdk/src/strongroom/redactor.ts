@@ -58,10 +58,19 @@ function urlForms(value: string): readonly string[] {
 /** What is shorter is in every text, and no secret. */
 export const SHORTEST_VALUE = 4
 
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
+
 /** Every form a value is looked for in; none for a value that is too short. */
 export function formsOf(bytes: Uint8Array): readonly string[] {
+  // Many a program takes the mark for no part of the text, and prints the rest.
+  const isMarked = BYTE_ORDER_MARK.every((byte, at) => bytes[at] === byte)
+  const unmarked = isMarked ? formsOf(bytes.subarray(BYTE_ORDER_MARK.length)) : []
+  return [...new Set([...formsAsGiven(bytes), ...unmarked])]
+}
+
+function formsAsGiven(bytes: Uint8Array): readonly string[] {
   if (bytes.length < SHORTEST_VALUE) return []
-  const value = new TextDecoder().decode(bytes)
+  const value = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   const base64 = toBase64(bytes)
   const whole = [base64, base64.replace(/=+$/, ''), toBase64url(bytes), toHex(bytes), toHex(bytes).toUpperCase()]
   const inside = base64Inside(bytes).flatMap((text) => [text, text.replaceAll('+', '-').replaceAll('/', '_')])
@@ -70,7 +79,7 @@ export function formsOf(bytes: Uint8Array): readonly string[] {
   const texts = isText ? [value, ...jsonForms(value), ...urlForms(value)] : []
   const parts = [...(isText ? lines : []), ...inside, ...wrapped(base64)]
   const all = [...texts, ...whole, ...parts.filter((text) => text.length >= SHORTEST_PART)]
-  return [...new Set(all)].filter((text) => text.length > 0)
+  return all.filter((text) => text.length > 0)
 }
 
 interface Node {

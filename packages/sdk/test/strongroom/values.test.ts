@@ -23,7 +23,8 @@ import { Secret } from '../../src/strongroom/secret.ts'
 import { StrongroomError } from '../../src/strongroom/strongroom-error.ts'
 
 // Catches: a secret that prints itself, a value that slips through the redactor at the edge of two chunks or in another
-// encoding, a bundle that is cut off and used, an error that quotes what it was given.
+// encoding, a bundle that is cut off and used, an error that quotes what it was given. Seen red: a byte order mark that is lost when a
+// value is decoded, which left such a value unmasked as text, and a value that is printed without it.
 
 const VALUE = 'hunter2-ß-"quoted"/\n line'
 
@@ -113,6 +114,13 @@ it('masks values of several lines, line by line, and long ones as base64 wraps t
   expect(redact({ PEM: pem }, [pem.replaceAll('\n', '\r\n')])).not.toMatch(/a1B2|c3D4/)
   const wrapped = Buffer.from(pem).toString('base64').replace(/.{76}/g, '$&\n')
   expect(redact({ PEM: pem }, [wrapped])).not.toContain(wrapped.slice(0, 76))
+})
+
+it('masks a value that begins with a byte order mark, with it and without', () => {
+  const value = '\ufeffhunter22'
+  for (const printed of [value, 'hunter22', encodeURIComponent(value), btoa('hunter22')])
+    expect(redact({ MARKED: value }, [`<${printed}>`])).toBe('<‹MARKED›>')
+  expect(redact({ MARKED: value }, [JSON.stringify(value)])).toBe('"‹MARKED›"')
 })
 
 it('takes the longest of several, counts, and leaves short ones and the rest alone', () => {
