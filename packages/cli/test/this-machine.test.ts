@@ -5,13 +5,16 @@ import { join } from 'node:path'
 import { ERRORS } from '@strongroom/contract'
 import { PROTOCOL_ERRORS } from '@strongroom/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { addressesOf } from '../../console/test/addresses.ts'
+import { PAGES } from '../src/commands/open.ts'
 import { CLI_CODES } from '../src/errors/codes.ts'
 import { PINNED_INTEGRITY, PINNED_NODE } from '../src/up/node-program.ts'
 import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a code that cannot be explained, a setting that would unpin an organisation, a report that names people, places or
-// secrets, a doctor that is well although the server is gone or is none, a pinned Node that is not the repository's.
+// secrets, a doctor that is well although the server is gone or is none, a pinned Node that is not the repository's,
+// an address of the console that leads nowhere (seen red: /log and /access).
 
 let world: World
 let machine: Machine
@@ -150,6 +153,12 @@ it('prints the address of a page and opens nothing where nobody sits', async () 
   expect(await jsonOf(machine, ['open'])).toEqual({ url: world.url, opened: false })
   expect((await machine.call(['open', 'activty', '--json'])).error().hint).toContain('activity')
   expect((await world.machine().call(['open', '--json'])).error()).toMatchObject({ code: 'not_signed_in', exitCode: 3 })
+})
+
+it('opens pages that the console has', () => {
+  const has = new Set(addressesOf({} as Parameters<typeof addressesOf>[0]).map(({ path }) => path))
+  const named = Object.values(PAGES).filter((path) => !path.startsWith('/docs'))
+  expect(named.filter((path) => !has.has(path))).toEqual([])
 })
 
 it('brings the same Node for the server as the repository pins', () => {

@@ -1,35 +1,29 @@
 import { spawn } from 'node:child_process'
-import { type Cli, serverOf } from '../cli.ts'
+import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command } from '../model/command.ts'
 import { nearest } from '../model/nearest.ts'
-import { readConfigFile } from '../place/config-file.ts'
+import { addressOf } from '../place/server-address.ts'
 
 /** Pages by the word people use for them. */
-const PAGES: Readonly<Record<string, string>> = {
+export const PAGES: Readonly<Record<string, string>> = {
   console: '/',
-  activity: '/activity',
-  agents: '/agents',
+  approvals: '/approvals',
   vaults: '/vaults',
+  access: '/vaults/access',
   projects: '/projects',
-  log: '/log',
-  access: '/access',
+  agents: '/agents',
+  people: '/people',
+  licenses: '/licenses',
+  billing: '/billing',
+  activity: '/activity',
+  log: '/transparency',
+  webhooks: '/webhooks',
+  domains: '/domains',
+  settings: '/settings',
   docs: '/docs',
   api: '/docs/api',
   errors: '/docs/errors',
-}
-
-/** The server this machine uses, without asking it anything. */
-export async function addressOf(cli: Cli): Promise<string> {
-  const given = serverOf(cli)
-  if (given !== undefined) return given.replace(/\/+$/, '')
-  const { profiles, default: chosen } = await readConfigFile(cli.paths.config)
-  const name = cli.globals.profile ?? (cli.io.env.STRONGROOM_PROFILE || chosen)
-  const profile = name === undefined ? undefined : profiles[name]
-  if (profile) return profile.server.replace(/\/+$/, '')
-  throw new CliError('not_signed_in', 'this machine knows no server yet', {
-    fix: 'strongroom init, or give --server URL',
-  })
 }
 
 /** Somebody sits there, in front of a desktop of this very machine. */
@@ -58,7 +52,7 @@ function openBrowser(url: string): Promise<boolean> {
 
 export const open = command({
   summary: 'the address of a page, opened where there is a browser',
-  args: { page: arg.maybe('console, activity, agents, vaults, projects, log, access, docs, errors') },
+  args: { page: arg.maybe('console, vaults, access, agents, activity, log, docs, or any other') },
   flags: {},
   examples: [
     { run: 'strongroom open', does: 'the console' },

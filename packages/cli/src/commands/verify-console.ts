@@ -7,9 +7,9 @@ import { EXIT } from '../errors/codes.ts'
 import { arg, command, flag } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
 import { readGiven } from '../place/given-file.ts'
+import { addressOf } from '../place/server-address.ts'
 import { withProgress } from '../prompt/progress.ts'
 import { packageFolder } from '../up/node-program.ts'
-import { addressOf } from './open.ts'
 
 /** Which files a browser gets, and one hash over all of them. */
 interface Manifest {
