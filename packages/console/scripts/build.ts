@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { build } from 'vite'
+import { buildList } from '../src/pages/settings/build-list.ts'
 
 // Builds the console into a folder, unless what is there was built from the same sources. The server serves that folder as it is.
 
@@ -44,8 +45,7 @@ function addIntegrity(folder: string): void {
 function writeManifest(folder: string): void {
   const paths = globSync('**/*.*', { cwd: folder }).sort()
   const files = Object.fromEntries(paths.map((path) => [path.replaceAll('\\', '/'), sri(join(folder, path))]))
-  const lines = Object.entries(files).map(([path, hash]) => `${path} ${hash}\n`)
-  const build = createHash('sha256').update(lines.join('')).digest('hex')
+  const build = createHash('sha256').update(buildList(files)).digest('hex')
   writeFileSync(join(folder, 'build.json'), `${JSON.stringify({ build, files }, null, 2)}\n`)
 }
 

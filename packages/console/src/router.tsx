@@ -30,6 +30,11 @@ const vaults = createRoute({
   validateSearch: texts('filter'),
   component: lazyRouteComponent(() => import('./pages/vaults/vaults-page.tsx'), 'VaultsPage'),
 })
+const accessGraph = createRoute({
+  ...at('/vaults/access'),
+  validateSearch: texts('only'),
+  component: lazyRouteComponent(() => import('./pages/vaults/access-graph-page.tsx'), 'AccessGraphPage'),
+})
 const vault = createRoute({
   ...at('/vaults/$vaultId'),
   validateSearch: texts('filter', 'item'),
@@ -211,6 +216,7 @@ export const router = createRouter({
     overview,
     approvals,
     vaults,
+    accessGraph,
     vault,
     vaultEnvironment,
     vaultFiles,

@@ -13,6 +13,7 @@ export const addressesOf = ({
   { name: 'overview', path: '/' },
   { name: 'approvals', path: '/approvals' },
   { name: 'vaults', path: '/vaults' },
+  { name: 'vaults-access', path: '/vaults/access' },
   { name: 'vault-items', path: `/vaults/${prodId}` },
   { name: 'vault-item', path: `/vaults/${prodId}?item=${itemId}` },
   { name: 'vault-environment', path: `/vaults/${prodId}/environment` },

@@ -4,13 +4,14 @@ import { generateRuntimeKey, keyWords, memoryTrust, Strongroom } from '@strongro
 import type { Locator, Page } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type KeyName, keysOf } from '../../sdk/test/engine/server.ts'
+import { type Compared, comparison } from '../src/pages/agents/comparison.ts'
 import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 
 // Agents in the console: made by keyboard alone and read with what was downloaded; what happens where making one breaks off; keys that
 // a machine makes itself; and how a key goes on or ends.
 // Seen red: Continue without a stored key, no question on leaving, a resume that wraps nothing, a signature that is never sent, one for
 // another key than the pasted one, a rotation that tells the server before the new bundle is stored, a vault whose key counts without
-// being held.
+// being held, a second budget or a group that does not count in a comparison.
 
 let world: World
 beforeAll(async () => {
@@ -51,6 +52,28 @@ async function planAgent(tab: Tab, name: string, vaults: readonly string[]): Pro
   await button(tab, 'Continue').click()
   await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
 }
+
+it('compares every limit of every budget, and who is in which group', () => {
+  const money = (amount: string) => ({ amount, currency: 'USD', scale: 6 })
+  const budget = (kind: string, amount: string, more = {}) => ({
+    activeWindows: [{ kind, limit: money(amount), startsAt: new Date().toISOString() }],
+    ...{ perTransactionLimit: null, enforcement: 'hard', ...more },
+  })
+  const side = (budgets: object[], groups: string[]) =>
+    ({
+      agent: { permissions: [], securityGroups: groups.map((name) => ({ groupId: name, name })) },
+      ...{ held: [], exposure: { vaults: [] }, budgets },
+    }) as unknown as Compared
+  const daily = budget('daily', '5000000')
+  const rows = comparison(
+    side([daily, budget('monthly', '90000000', { perTransactionLimit: money('2000000') })], ['on call']),
+    side([daily], []),
+  )
+  expect(rows.map(({ kind, what, of, isSame }) => [kind, what, ...of, isSame])).toEqual([
+    ['group', 'on call', 'yes', 'no', false],
+    ['budget', 'What it may spend', '2.00 USD at once, 5.00 USD a day, 90.00 USD a month', '5.00 USD a day', false],
+  ])
+})
 
 it('makes an agent by keyboard, whose bundle reads a secret elsewhere, and shows its first contact', async () => {
   const tab = await world.alice()

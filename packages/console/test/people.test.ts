@@ -2,7 +2,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // People and groups in the console: invited by a link that travels another way, signed for after comparing words, given roles, removed.
-// Seen red: an endorsement without comparing, a removal without the typed address, roles of a group that are not saved.
+// Seen red: an endorsement without comparing, a removal without the typed address, roles of a group that are not saved, a tenant
+// that is archived at a press, or not at all.
 
 let world: World
 beforeAll(async () => {
@@ -107,6 +108,35 @@ it('takes an invite back, and makes, fills and deletes a group', async () => {
   await page.getByLabel('Type deployers to go on').fill('deployers')
   await button(tab, 'Delete').click()
   await page.getByRole('row', { name: /deployers/ }).waitFor({ state: 'detached' })
+  expect(tab.problems).toEqual([])
+  await tab.done()
+})
+
+it('makes a tenant, refuses to archive one with somebody in it, and archives an empty one by its name', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  const statusOf = async (name: string): Promise<string | undefined> =>
+    (await world.server.founder.client.tenants.list({})).data.find((one) => one.name === name)?.status
+  await visit(tab, '/people/groups')
+  await button(tab, 'New tenant').click()
+  await page.getByLabel('Name').fill('warehouse')
+  await button(tab, 'Save').click()
+  await button(tab, 'Change warehouse').click()
+  await button(tab, 'Archive this tenant').click()
+  await page.getByText('This cannot be undone.').waitFor()
+  await expect.poll(() => button(tab, 'Archive').isDisabled()).toBe(true)
+  expect(await statusOf('warehouse')).toBe('active')
+  await page.getByLabel('Type warehouse to go on').fill('warehouse')
+  await button(tab, 'Archive').click()
+  await page.getByRole('row', { name: /warehouse.*archived/ }).waitFor()
+  expect(await statusOf('warehouse')).toBe('archived')
+
+  await button(tab, 'Change main').click()
+  await button(tab, 'Archive this tenant').click()
+  await page.getByLabel('Type main to go on').fill('main')
+  await button(tab, 'Archive').click()
+  await page.getByText('tenant_not_empty').waitFor()
+  expect(await statusOf('main')).toBe('active')
   expect(tab.problems).toEqual([])
   await tab.done()
 })

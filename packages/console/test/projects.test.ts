@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // The pages of projects: what a project is made of, who is shown it, and how it ends. Seen red with: a slug that is not sent, an Undo
-// that does nothing, an entry that is not revoked, a project that is not archived.
+// that does nothing, an entry that is not revoked, a project that is not archived, vaults in the order of their ids.
 
 let world: World
 let tab: Tab
@@ -39,17 +39,21 @@ it('makes a project of vaults, signed here, and refuses a slug that is taken', a
 })
 
 it('unlinks a vault and takes it back, and links others', async () => {
-  const { strongroom, prodId, stagingId } = world.demo
+  const { strongroom } = world.demo
   await page.getByRole('button', { name: 'Unlink prod' }).click()
   await page.getByText('None yet').waitFor()
   expect((await strongroom.projects.get('warehouse')).vaultIds).toEqual([])
   await page.getByRole('button', { name: 'Undo' }).click()
   await page.getByRole('link', { name: 'prod' }).waitFor()
   await page.getByRole('button', { name: 'Link vaults' }).click()
-  await page.getByLabel('staging').check()
+  for (const name of ['staging', 'marketing site', 'mailer']) await page.getByLabel(name).check()
   await page.getByRole('button', { name: 'Sign and save' }).click()
   await page.getByRole('link', { name: 'staging' }).waitFor()
-  expect((await strongroom.projects.get('warehouse')).vaultIds).toEqual([prodId, stagingId].sort())
+  const linked = page.getByRole('button', { name: /^Unlink / })
+  const labels = await linked.evaluateAll((all) => all.map((one) => one.getAttribute('aria-label')))
+  expect(labels).toEqual(['mailer', 'marketing site', 'prod', 'staging'].map((name) => `Unlink ${name}`))
+  const vaultIds = (await strongroom.vaults.list()).map(({ vaultId }) => vaultId)
+  expect((await strongroom.projects.get('warehouse')).vaultIds).toEqual(vaultIds.sort())
 })
 
 it('shows it to an agent and takes it back, and ends it only by its name', async () => {

@@ -1,10 +1,13 @@
 import type { AuditEvent, ItemSummary } from '@strongroom/sdk'
 import { expect, it } from 'vitest'
+import { edgesOf, edgeWords } from '../src/pages/vaults/access-edges.ts'
+import { isMismatch } from '../src/pages/vaults/access-rows.ts'
 import { diffOf } from '../src/pages/vaults/env-diff.ts'
 import { matrixOf, missingIn } from '../src/pages/vaults/environment-matrix.ts'
 import { readsIn } from '../src/pages/vaults/reads.ts'
 
-// What the pages of vaults reckon out of lists. Seen red: another vault that counts, reads of other vaults that count.
+// What the pages of vaults reckon out of lists. Seen red: another vault that counts, reads of other vaults that count, a key without a role
+// that is left out, a role without a key that counts as both.
 
 it('compares variable by variable, and sets vaults beside each other', () => {
   const item = (name: string, ...labels: string[]): ItemSummary => ({
@@ -67,4 +70,32 @@ it('counts as a read of an item what was read of it, or of the environment it is
   ])
   expect(ofItem('i1', true).map(({ who }) => who)).toEqual(['agent:b', 'user:a'])
   expect(ofItem('i1', false)).toEqual([{ who: 'user:a', at: '2026-01-01T00:00:04Z' }])
+})
+
+it('joins roles and keys, people first, and finds one without the other', () => {
+  const holder = (principal: string, role: 'READ' | 'ADMIN', ...keyIds: string[]) => ({
+    ...{ principal, name: '', role, keyIds, kind: 'agent' as const },
+  })
+  const edges = edgesOf(
+    [
+      {
+        ...{ vaultId: 'v2', name: 'staging' },
+        access: { holders: [holder('agent:b', 'READ'), holder('user:a', 'ADMIN', 'k1')], strangers: [] },
+      },
+      {
+        ...{ vaultId: 'v1', name: 'prod' },
+        access: {
+          holders: [holder('user:a', 'ADMIN', 'k1')],
+          strangers: [{ principal: 'agent:c', keyIds: ['k2'] }],
+        },
+      },
+    ],
+    (principal) => `the ${principal}`,
+  )
+  expect(edges.map((edge) => [edge.name, edge.vault, edgeWords(edge), isMismatch(edge)])).toEqual([
+    ['the user:a', 'prod', 'admin, has a key', false],
+    ['the user:a', 'staging', 'admin, has a key', false],
+    ['the agent:b', 'staging', 'read, no key', true],
+    ['the agent:c', 'prod', 'no role, has a key', true],
+  ])
 })

@@ -5,9 +5,9 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 // The pages of vaults, as a person with a keyboard uses them. Seen red with: a value shown at the first Enter, and by a press that is
 // too short; Escape that closes over what is being typed; a refused name that is saved, changed variables that are not; another vault
 // that counts, a variable added to another vault; a revocation that is not deferred, a rotation without a new key; a file that lacks
-// its first byte, one that is not removed; a vault that is not archived; calls that fail because another page's call was ended; a
-// history that ends at the first version it meets, and one that takes any version for an earlier one; a holder whose key was wrapped by
-// nobody.
+// its first byte, one that is not removed; a vault or an item that is not archived, an item that is without a word that it
+// cannot be undone; calls that fail because another page's call was ended; a history that ends at the first version it meets, and one
+// that takes any version for an earlier one; a holder whose key was wrapped by nobody; roles without keys that are not told from others.
 
 let world: World
 let tab: Tab
@@ -190,6 +190,36 @@ it('shares, explains, revokes without a new key, says that one is due, and rotat
   await expect.poll(() => bot.locator('[data-label="Last read"] time').count()).toBe(1)
 })
 
+it('shows who can decrypt what as lines, as a table and by arrow keys, and where a role has no key', async () => {
+  const figure = page.getByRole('figure', { name: 'Who can decrypt what' })
+  const rows = async (): Promise<string[]> =>
+    (await figure.getByRole('row').allInnerTexts()).map((text) => text.split(/\s*\t\s*/).join(' | '))
+  await visit(tab, '/vaults/access')
+  await figure.getByText('lists and keys agree').waitFor()
+  const slider = figure.getByRole('slider')
+  await slider.focus()
+  await slider.press('Home')
+  await figure.getByText('Alice, mailer: admin, has a key').waitFor()
+  await figure.getByRole('button', { name: 'As a table' }).click()
+  expect(await rows()).toEqual(expect.arrayContaining(['Alice, prod | person | admin | yes']))
+  await page.getByLabel('Only a role or a key without the other').check()
+  await page.getByText('Every role has its key').waitFor()
+
+  // The server says that somebody has no key: the signed list still gives them a role.
+  await page.route('**/holders', async (route) => {
+    const answer = await (await route.fetch()).json()
+    for (const one of answer.data) if (one.principal?.startsWith('agent:')) one.keys = []
+    await route.fulfill({ json: answer })
+  })
+  await visit(tab, '/settings')
+  await visit(tab, '/vaults/access?only=mismatches')
+  await figure.getByText('without the other').waitFor()
+  await figure.getByRole('button', { name: 'As a table' }).click()
+  await expect.poll(rows).toEqual(expect.arrayContaining([expect.stringMatching(/^ci, staging \| agent \| .* \| no$/)]))
+  expect(await rows()).not.toEqual(expect.arrayContaining([expect.stringContaining('Alice')]))
+  await page.unrouteAll({ behavior: 'wait' })
+})
+
 it('refuses that the only admin takes the vault from herself, and changes nothing', async () => {
   const { strongroom, prodId } = world.demo
   await visit(tab, `/vaults/${prodId}/access`)
@@ -240,6 +270,16 @@ it('moves and archives what is ticked, tells of it, and archives a vault by its 
   expect((await strongroom.items.list(stagingId)).map(({ name }) => name)).toContain('monitoring')
   await visit(tab, `/vaults/${stagingId}/activity`)
   await page.getByRole('row', { name: /Alice moved/ }).waitFor()
+
+  await visit(tab, `/vaults/${stagingId}`)
+  await page.getByLabel('Select monitoring').check()
+  await press('Archive')
+  await drawer().getByText('This cannot be undone.').waitFor()
+  await expect.poll(() => drawer().getByRole('button', { name: 'Archive' }).isDisabled()).toBe(true)
+  await page.getByLabel('Type monitoring to go on').fill('monitoring')
+  await drawer().getByRole('button', { name: 'Archive' }).click()
+  await page.getByText('Archived monitoring').first().waitFor()
+  expect((await strongroom.items.list(stagingId)).map(({ name }) => name)).not.toContain('monitoring')
 
   await visit(tab, '/vaults')
   await page.getByLabel('Select marketing site').check()

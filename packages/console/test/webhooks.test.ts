@@ -9,7 +9,7 @@ import { startWorld, type Tab, visit, type World } from './world.ts'
 // Endpoints and what is sent to them, and the domains whose changes they hear of. Catches: a secret that stays in the page or is another
 // than the one that signs, a delivery that is not shown or not sent again, an endpoint that goes without its address being typed.
 // Seen red: a type that does not exist let through, another secret than the one that signs, a Resend that sends nothing, a record that
-// replaces the others, an endpoint whose address is not asked for.
+// replaces the others, records that somebody else changed meanwhile replaced, an endpoint whose address is not asked for.
 
 let world: World
 let tab: Tab
@@ -141,6 +141,36 @@ it('refuses a record of another domain, sets one of its own, and the endpoint he
   const [told] = receiver.received
   for (const known of [secret, fresh])
     expect(told && (await verified(told, known))).toMatchObject({ type: 'domain.dns_records.changed' })
+})
+
+it('changes no records that somebody else changed meanwhile, and then both changes', async () => {
+  const { client } = world.server.founder
+  const { records, serial } = await world.demo.strongroom.domains.records({ domain: 'northwind.example' })
+  const sent = records.map(({ id: _, disabled: __, priority, comment, ...rest }) => ({
+    ...rest,
+    ...(priority !== null && { priority }),
+    ...(comment !== null && { comment }),
+  })) as Parameters<typeof client.domains.setRecords>[0]['body']['records']
+  await press('Add a record')
+  await dialog().getByLabel('Name').fill('mine.northwind.example')
+  await dialog().getByLabel('Content').fill('192.0.2.21')
+  const theirs = { name: 'theirs.northwind.example', type: 'A', content: '192.0.2.22' } as const
+  await client.domains.setRecords({
+    params: { domain: 'northwind.example' },
+    body: { ifSerial: serial, records: [...sent, theirs] },
+  })
+  await press('Save')
+  await dialog().getByText('records_changed').waitFor()
+  await page.getByText('theirs.northwind.example').waitFor({ state: 'attached' })
+  await press('Save')
+  await dialog().waitFor({ state: 'detached' })
+  const names = (await world.demo.strongroom.domains.records({ domain: 'northwind.example' })).records.map(
+    ({ name }) => name,
+  )
+  expect(names).toEqual(expect.arrayContaining(['mine.northwind.example', 'theirs.northwind.example']))
+  await client.domains.setRecords({ params: { domain: 'northwind.example' }, body: { records: sent } })
+  await visit(tab, '/webhooks')
+  await visit(tab, '/domains')
 })
 
 it('takes a record back by Undo, and a domain by its typed name only', async () => {

@@ -29,6 +29,15 @@ export function CopyButton({ text, label = 'Copy' }: { readonly text: string; re
   )
 }
 
+/** A command is broken between its words and not at the hyphens of a flag. */
+export const CommandWords = ({ text }: { readonly text: string }) =>
+  text.split(/(\s+)/).map((part, at) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: words of a line have a place and no name
+    <Fragment key={at}>
+      {/^\s*$/.test(part) ? part : <span className="inline-block max-w-full wrap-anywhere">{part}</span>}
+    </Fragment>
+  ))
+
 /** One line of a terminal, to be taken along. */
 export function CopyLine({ label, text }: { readonly label: string; readonly text: string }) {
   return (
@@ -36,14 +45,7 @@ export function CopyLine({ label, text }: { readonly label: string; readonly tex
       <span className="text-label text-ink-3">{label}</span>
       <div className="flex items-start gap-1 rounded-control border border-rule bg-raised py-1 pr-1 pl-2.5">
         <code className="min-w-0 flex-1 py-0.5">
-          {text.split(' ').map((word, at) => (
-            // A command is broken between its words and not at the hyphens of a flag.
-            // biome-ignore lint/suspicious/noArrayIndexKey: words of a line have a place and no name
-            <Fragment key={at}>
-              {at > 0 && ' '}
-              <span className="inline-block max-w-full wrap-anywhere">{word}</span>
-            </Fragment>
-          ))}
+          <CommandWords text={text} />
         </code>
         <CopyButton text={text} label={label} />
       </div>

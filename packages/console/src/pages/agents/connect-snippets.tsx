@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { CopyButton } from '../../ui/copy.tsx'
+import { CommandWords, CopyButton } from '../../ui/copy.tsx'
 import { shellWord } from '../../ui/shell-word.ts'
 
 // How a program is told that it is this agent, with the real names filled in. The bundle itself is in none of them.
@@ -73,7 +73,9 @@ export function ConnectSnippets({ place }: { readonly place: Place }) {
         ))}
       </fieldset>
       <div className="flex items-start gap-1 rounded-control border border-rule bg-raised py-2 pr-1 pl-3">
-        <pre className="min-w-0 flex-1 whitespace-pre-wrap wrap-anywhere">{text}</pre>
+        <pre className="min-w-0 flex-1 whitespace-pre-wrap">
+          <CommandWords text={text} />
+        </pre>
         <CopyButton text={text} label={`Copy the ${way} snippet`} />
       </div>
     </div>

@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { shellWord } from '../../ui/shell-word.ts'
+import { ArchiveTenantForm } from './archive-tenant-form.tsx'
 
 interface FormMembers {
   readonly tenants: readonly Tenant[]
@@ -19,11 +20,8 @@ export function TenantForm({ tenants, tenant, onClose }: FormMembers) {
   const queries = useQueryClient()
   const [name, setName] = useState(tenant?.name ?? '')
   const [parentId, setParentId] = useState(tenant?.parentId ?? '')
+  const [isEnding, setEnding] = useState(false)
   const others = tenants.filter(({ tenantId, status }) => status === 'active' && tenantId !== tenant?.tenantId)
-  const onSuccess = async (): Promise<void> => {
-    onClose()
-    await queries.invalidateQueries({ queryKey: ['people'] })
-  }
   const save = useMutation({
     mutationFn: () =>
       tenant
@@ -32,14 +30,14 @@ export function TenantForm({ tenants, tenant, onClose }: FormMembers) {
             body: { name: name.trim(), parentId: parentId === '' ? null : parentId },
           })
         : client.tenants.create({ body: { name: name.trim(), ...(parentId !== '' && { parentId }) } }),
-    onSuccess,
-  })
-  const archive = useMutation({
-    mutationFn: (tenantId: string) => client.tenants.update({ params: { id: tenantId }, body: { status: 'archived' } }),
-    onSuccess,
+    onSuccess: async () => {
+      onClose()
+      await queries.invalidateQueries({ queryKey: ['people'] })
+    },
   })
   const fields = [`name=${name.trim() || 'NAME'}`, ...(parentId === '' ? [] : [`parentId=${parentId}`])]
   const route = tenant ? `PATCH /api/v1/platform/tenant/${tenant.tenantId}` : 'POST /api/v1/platform/tenant'
+  if (tenant && isEnding) return <ArchiveTenantForm tenant={tenant} onClose={onClose} />
   return (
     <FormDialog
       title={tenant ? `Change ${tenant.name}` : 'New tenant'}
@@ -47,7 +45,7 @@ export function TenantForm({ tenants, tenant, onClose }: FormMembers) {
       onClose={onClose}
       action="Save"
       busy={save.isPending}
-      problem={save.error ?? archive.error}
+      problem={save.error}
       disabled={name.trim() === ''}
       cli={[`strongroom api ${route}`, ...fields.map((field) => `--field ${shellWord(field)}`)].join(' ')}
       onSubmit={() => save.mutate()}
@@ -66,14 +64,11 @@ export function TenantForm({ tenants, tenant, onClose }: FormMembers) {
           </option>
         ))}
       </SelectField>
-      {tenant && (
-        <div className="grid gap-1">
-          <div>
-            <Button kind="quiet" busy={archive.isPending} onClick={() => archive.mutate(tenant.tenantId)}>
-              <span className="text-danger">Archive this tenant</span>
-            </Button>
-          </div>
-          <p className="text-label text-ink-3">Only one that is empty can be archived; it does not come back.</p>
+      {tenant?.status === 'active' && (
+        <div>
+          <Button kind="quiet" onClick={() => setEnding(true)}>
+            <span className="text-danger">Archive this tenant</span>
+          </Button>
         </div>
       )}
     </FormDialog>

@@ -99,7 +99,10 @@ function LinkedVaults({ project, canChange }: { readonly project: Project; reado
     ],
     [canChange, mutate, isPending, project.vaultIds],
   )
-  const rows = project.vaultIds.map((vaultId) => ({ vaultId, vault: vaults?.find((one) => one.vaultId === vaultId) }))
+  // The signed list has them in the order of their ids, which says nothing to anybody.
+  const rows = project.vaultIds
+    .map((vaultId) => ({ vaultId, vault: vaults?.find((one) => one.vaultId === vaultId) }))
+    .sort((a, b) => (a.vault?.name ?? '\uffff').localeCompare(b.vault?.name ?? '\uffff'))
   return (
     <section aria-label="Vaults" className="pb-2">
       <div className="flex items-center justify-between px-6 pt-5 pb-2">

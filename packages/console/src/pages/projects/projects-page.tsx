@@ -30,7 +30,7 @@ const columnsWith = (vaultName: (vaultId: string) => string): readonly Column<Pr
     header: 'Vaults',
     grows: true,
     cell: ({ vaultIds }) =>
-      vaultIds.length === 0 ? <span className="text-ink-3">none</span> : vaultIds.map(vaultName).join(', '),
+      vaultIds.length === 0 ? <span className="text-ink-3">none</span> : vaultIds.map(vaultName).sort().join(', '),
   },
   { id: 'version', header: 'Version', align: 'right', sort: ({ version }) => version, cell: ({ version }) => version },
   {

@@ -1,4 +1,5 @@
 import { queryOptions } from '@tanstack/react-query'
+import { buildList } from './build-list.ts'
 
 export interface ServedBuild {
   /** The hash over the list, computed here. */
@@ -18,9 +19,8 @@ async function readBuild(): Promise<ServedBuild> {
   const response = await fetch('/build.json', { credentials: 'omit' })
   if (!response.ok) throw new Error('the server does not say which console it serves')
   const { files } = (await response.json()) as { files: Readonly<Record<string, string>> }
-  const paths = Object.keys(files).sort()
-  const lines = paths.map((path) => `${path} ${files[path]}\n`).join('')
-  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(lines)))
+  const paths = Object.keys(files)
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(buildList(files))))
   const here = scriptsOfThisPage()
   const scripts = paths.filter((path) => path.endsWith('.js'))
   const isThisPage =

@@ -1,4 +1,3 @@
-import type { AccessRole } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useParams } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
@@ -8,51 +7,24 @@ import { Menu } from '../../ui/menu.tsx'
 import { Answer } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
+import { type AccessRow, accessRows } from './access-rows.ts'
 import { ROLE_WORDS } from './access-words.ts'
 import { ExplainAccess } from './explain-access.tsx'
 import { GrantAccessForm } from './grant-access-form.tsx'
 import { useNames } from './principals.ts'
-import { accessQuery, type JoinedAccess, vaultQuery } from './queries.ts'
+import { accessQuery, vaultQuery } from './queries.ts'
 import { RevokeAccessForm } from './revoke-access-form.tsx'
 import { VaultFrame } from './vault-frame.tsx'
 
-interface Row {
-  readonly principal: string
-  readonly name: string
-  readonly kind: 'person' | 'agent'
-  /** Null for somebody with a key who is not on the list. */
-  readonly role: AccessRole | null
-  readonly keyIds: readonly string[]
-}
-
-const kindOf = (principal: string): Row['kind'] => (principal.startsWith('user:') ? 'person' : 'agent')
-
-const rowsOf = ({ holders, strangers }: JoinedAccess, nameOf: (principal: string) => string): readonly Row[] => [
-  ...strangers.map(({ principal, keyIds }) => ({
-    principal,
-    name: nameOf(principal),
-    kind: kindOf(principal),
-    role: null,
-    keyIds,
-  })),
-  ...holders.map(({ principal, name, role, keyIds }) => ({
-    principal,
-    name: name || nameOf(principal),
-    kind: kindOf(principal),
-    role,
-    keyIds,
-  })),
-]
-
-function Match({ row: { role, keyIds } }: { readonly row: Row }) {
+function Match({ row: { role, keyIds } }: { readonly row: AccessRow }) {
   if (role === null) return <Status tone="bad">has a key, no role</Status>
   if (keyIds.length === 0) return <Status tone="warn">has a role, no key</Status>
   return <Status tone="good">can decrypt</Status>
 }
 
-type Asked = { readonly what: 'grant' } | { readonly what: 'role' | 'revoke' | 'explain'; readonly row: Row }
+type Asked = { readonly what: 'grant' } | { readonly what: 'role' | 'revoke' | 'explain'; readonly row: AccessRow }
 
-const columnsFor = (canShare: boolean, ask: (asked: Asked) => void): readonly Column<Row>[] => [
+const columnsFor = (canShare: boolean, ask: (asked: Asked) => void): readonly Column<AccessRow>[] => [
   { id: 'who', header: 'Who', grows: true, sort: ({ name }) => name, cell: ({ name }) => name },
   { id: 'kind', header: 'Kind', sort: ({ kind }) => kind, cell: ({ kind }) => kind },
   { id: 'role', header: 'Role', sort: ({ role }) => role ?? '', cell: ({ role }) => role?.toLowerCase() ?? 'none' },
@@ -85,12 +57,12 @@ const columnsFor = (canShare: boolean, ask: (asked: Asked) => void): readonly Co
 ]
 
 /** Where the signed list and the wrapped keys disagree, in words. */
-function Mismatches({ rows }: { readonly rows: readonly Row[] }) {
+function Mismatches({ rows }: { readonly rows: readonly AccessRow[] }) {
   const [extra, without] = [
     rows.filter(({ role }) => role === null),
     rows.filter(({ role, keyIds }) => role !== null && keyIds.length === 0),
   ]
-  const names = (some: readonly Row[]): string => some.map(({ name }) => name).join(', ')
+  const names = (some: readonly AccessRow[]): string => some.map(({ name }) => name).join(', ')
   if (extra.length + without.length === 0) return null
   return (
     <div role="status" className="grid gap-1 border-b border-rule bg-raised px-6 py-2">
@@ -136,7 +108,7 @@ export function VaultAccessPage() {
     >
       <Answer of={access} what="who has access to this vault">
         {(joined) => {
-          const rows = rowsOf(joined, nameOf)
+          const rows = accessRows(joined, nameOf)
           return (
             <>
               <Mismatches rows={rows} />

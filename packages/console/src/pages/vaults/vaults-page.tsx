@@ -15,6 +15,7 @@ import { ImportEnvForm } from './import-env-form.tsx'
 import { NewVaultForm } from './new-vault-form.tsx'
 import { holderCountQuery, vaultChangesQuery, vaultsQuery } from './queries.ts'
 import { selectColumn, useSelection } from './selection.tsx'
+import { VAULTS_TABS } from './vaults-tabs.ts'
 
 interface Row extends Vault {
   /** How many can decrypt it; undefined until the server has said so. */
@@ -124,6 +125,7 @@ export function VaultsPage() {
   return (
     <Page
       title="Vaults"
+      tabs={VAULTS_TABS}
       actions={
         <Button kind="primary" onClick={() => setOpen('new')}>
           New vault

@@ -1,0 +1,31 @@
+import { type AccessRow, accessRows } from './access-rows.ts'
+import type { JoinedAccess } from './queries.ts'
+
+/** Somebody and a vault they have to do with. */
+export interface AccessEdge extends AccessRow {
+  readonly vaultId: string
+  readonly vault: string
+}
+
+export const edgeWords = ({ role, keyIds }: AccessEdge): string =>
+  `${role?.toLowerCase() ?? 'no role'}, ${keyIds.length > 0 ? 'has a key' : 'no key'}`
+
+export interface SeenVault {
+  readonly vaultId: string
+  readonly name: string
+  readonly access: JoinedAccess
+}
+
+/** People before agents, each by name, and their vaults by name. */
+export const edgesOf = (vaults: readonly SeenVault[], nameOf: (principal: string) => string): readonly AccessEdge[] =>
+  vaults
+    .flatMap(({ vaultId, name: vault, access }) =>
+      accessRows(access, nameOf).map((row): AccessEdge => ({ ...row, vaultId, vault })),
+    )
+    .sort(
+      (a, b) =>
+        b.kind.localeCompare(a.kind) ||
+        a.name.localeCompare(b.name) ||
+        a.principal.localeCompare(b.principal) ||
+        a.vault.localeCompare(b.vault),
+    )

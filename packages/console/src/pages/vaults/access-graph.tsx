@@ -1,0 +1,164 @@
+import { type PointerEvent, useId } from 'react'
+import { useCrosshair } from '../../plot/crosshair.ts'
+import { colourOf, DASHES, Legend, type Mark } from '../../plot/marks.tsx'
+import { PlotFrame } from '../../plot/plot-frame.tsx'
+import { usePlotWidth } from '../../plot/plot-width.ts'
+import { counted } from '../agents/blast-radius.ts'
+import { type AccessEdge, edgeWords } from './access-edges.ts'
+import { isMismatch } from './access-rows.ts'
+
+/** Few have more room between their lines. */
+const ROW = { few: 44, many: 28 }
+const FEW = 12
+const DOT = 4
+const BESIDE = 12
+const LABEL = 200
+const LETTER = 7
+
+const MARKS = {
+  ADMIN: { label: 'admin', mark: { colour: 'chart-6', texture: 'solid' } },
+  WRITE: { label: 'write', mark: { colour: 'chart-6', texture: 'hatch' } },
+  READ: { label: 'read', mark: { colour: 'chart-6', texture: 'dots' } },
+  none: { label: 'no role', mark: { colour: 'chart-5', texture: 'cross' } },
+} as const satisfies Record<string, { readonly label: string; readonly mark: Mark }>
+
+const sayEdge = (edge: AccessEdge): string => `${edge.name}, ${edge.vault}: ${edgeWords(edge)}`
+
+/** People and agents on the left, vaults on the right: a line for each role, a dot for each key. */
+export function AccessGraph({ edges }: { readonly edges: readonly AccessEdge[] }) {
+  const scope = useId()
+  const principals = new Set(edges.map(({ principal }) => principal)).size
+  const vaults = new Set(edges.map(({ vaultId }) => vaultId)).size
+  const wrong = edges.filter(isMismatch).length
+  const agree =
+    wrong === 0 ? 'lists and keys agree' : `${counted(wrong, 'role or key is', 'roles or keys are')} without the other`
+  const twin = {
+    columns: ['Who, and which vault', 'Kind', 'Role', 'Key'],
+    rows: edges.map(({ name, vault, kind, role, keyIds }) => [
+      `${name}, ${vault}`,
+      kind,
+      role?.toLowerCase() ?? 'none',
+      keyIds.length > 0 ? 'yes' : 'no',
+    ]),
+  }
+  return (
+    <PlotFrame
+      name="Who can decrypt what"
+      summary={`${counted(principals, 'person or agent', 'people and agents')}, ${counted(vaults, 'vault')}; ${agree}.`}
+      twin={twin}
+      legend={
+        <div className="flex flex-wrap gap-x-4 gap-y-1">
+          <Legend scope={scope} of={Object.values(MARKS)} asLines />
+          <DotLegend />
+        </div>
+      }
+    >
+      <Drawn edges={edges} />
+    </PlotFrame>
+  )
+}
+
+const DotLegend = () => (
+  <ul className="flex flex-wrap gap-x-4 gap-y-1 text-label text-ink-2">
+    {[true, false].map((hasKey) => (
+      <li key={String(hasKey)} className="flex items-center gap-1.5">
+        <svg aria-hidden="true" width="10" height="10" className="shrink-0">
+          <Dot x={5} y={5} hasKey={hasKey} />
+        </svg>
+        {hasKey ? 'has a key' : 'no key'}
+      </li>
+    ))}
+  </ul>
+)
+
+const Dot = ({ x, y, hasKey }: { readonly x: number; readonly y: number; readonly hasKey: boolean }) => (
+  <circle
+    cx={x}
+    cy={y}
+    r={DOT}
+    strokeWidth="1.6"
+    className={hasKey ? 'fill-seal stroke-seal' : 'fill-bg stroke-warn'}
+  />
+)
+
+interface Named {
+  readonly id: string
+  readonly name: string
+}
+
+/** One of each, in the order in which they come. */
+const distinct = (all: readonly Named[]): readonly Named[] => [...new Map(all.map((one) => [one.id, one])).values()]
+
+/** Where the lines of these begin or end: each in the middle of its share of the height. */
+const placesOf = (all: readonly Named[], height: number): ReadonlyMap<string, number> =>
+  new Map(all.map(({ id }, at) => [id, ((at + 0.5) * height) / all.length]))
+
+function layOut(edges: readonly AccessEdge[], width: number) {
+  const left = distinct(edges.map(({ principal: id, name }) => ({ id, name })))
+  const right = distinct(edges.map(({ vaultId: id, vault: name }) => ({ id, name }))).toSorted((a, b) =>
+    a.name.localeCompare(b.name),
+  )
+  const most = Math.max(left.length, right.length, 1)
+  const height = most * (most > FEW ? ROW.many : ROW.few)
+  const label = Math.min(LABEL, width / 3)
+  const [from, to] = [placesOf(left, height), placesOf(right, height)]
+  const [x1, x2] = [label, Math.max(label + 1, width - label)]
+  // Several lines end at one vault: their dots stand beside each other, each on its own line.
+  const ended = new Map<string, number>()
+  const lines = edges.map((edge) => {
+    const place = (ended.get(edge.vaultId) ?? 0) + 1
+    ended.set(edge.vaultId, place)
+    const [y1, y2] = [from.get(edge.principal) ?? 0, to.get(edge.vaultId) ?? 0]
+    const x = Math.max(x1 + DOT, x2 - place * BESIDE)
+    return { edge, y1, y2, x, y: y1 + ((y2 - y1) * (x - x1)) / (x2 - x1) }
+  })
+  return { left, right, from, to, lines, height, label, x1, x2 }
+}
+
+function Drawn({ edges }: { readonly edges: readonly AccessEdge[] }) {
+  const [room, width] = usePlotWidth()
+  const { left, right, from, to, lines, height, label, x1, x2 } = layOut(edges, width)
+  const placeAt = ({ clientX, clientY, currentTarget }: PointerEvent): number => {
+    const { left: x, top } = currentTarget.getBoundingClientRect()
+    const along = Math.min(1, Math.max(0, (clientX - x - x1) / (x2 - x1)))
+    const away = lines.map(({ y1, y2 }) => Math.abs(y1 + (y2 - y1) * along - (clientY - top)))
+    return away.indexOf(Math.min(...away))
+  }
+  const say = (place: number): string => (edges[place] ? sayEdge(edges[place]) : 'nobody')
+  const cross = useCrosshair({ name: 'Who can decrypt what', count: edges.length, say, placeAt })
+  const cut = (name: string): string => name.slice(0, Math.max(3, Math.floor(label / LETTER)))
+  return (
+    <div ref={room} className="min-w-0">
+      <div {...cross.members}>
+        <svg aria-hidden="true" width={width} height={height} className="block">
+          {left.map(({ id, name }) => (
+            <text key={id} x="0" y={(from.get(id) ?? 0) + 4} className="fill-ink text-[12px]">
+              {cut(name)}
+            </text>
+          ))}
+          {right.map(({ id, name }) => (
+            <text key={id} x={x2 + 12} y={(to.get(id) ?? 0) + 4} className="fill-ink text-[12px]">
+              {cut(name)}
+            </text>
+          ))}
+          {lines.map(({ edge, y1, y2, x, y }, at) => {
+            const { mark } = MARKS[edge.role ?? 'none']
+            return (
+              <g key={`${edge.principal} ${edge.vaultId}`}>
+                <path
+                  d={`M${x1} ${y1} L${x2} ${y2}`}
+                  stroke={at === cross.place ? 'var(--ink)' : colourOf(mark)}
+                  strokeWidth={at === cross.place ? 2.4 : 1.4}
+                  strokeDasharray={DASHES[mark.texture]}
+                  fill="none"
+                />
+                <Dot x={x} y={y} hasKey={edge.keyIds.length > 0} />
+              </g>
+            )
+          })}
+        </svg>
+      </div>
+      <p className="min-h-4 text-label text-ink-2">{cross.words ?? ''}</p>
+    </div>
+  )
+}
