@@ -94,13 +94,13 @@ function unknownFlag(name: string, flags: Flags, where: string): CliError {
   })
 }
 
-const withDefaults = (values: Readonly<Record<string, unknown>>, flags: Flags): Record<string, unknown> =>
-  Object.fromEntries(
-    Object.entries(flags).map(([name, { kind }]) => [
-      name,
-      values[name] ?? (kind === 'switch' ? false : kind === 'many' ? [] : undefined),
-    ]),
-  )
+function withDefaults(values: Readonly<Record<string, unknown>>, flags: Flags): Record<string, unknown> {
+  // Without a prototype an object takes dozens of members without finding a form for each number of them.
+  const all: Record<string, unknown> = Object.create(null)
+  for (const [name, { kind }] of Object.entries(flags))
+    all[name] = values[name] ?? (kind === 'switch' ? false : kind === 'many' ? [] : undefined)
+  return all
+}
 
 /** The first words that are no flags: what is asked for, before it is known which flags there are. */
 export function findPath(argv: readonly string[]): {

@@ -48,8 +48,11 @@ it('keeps what it compiled, for nobody else to write, and says nothing of what i
 
 it('does not run code that was altered where it is kept, and compiles it anew', async () => {
   const whole = readFileSync(kept())
-  const altered = Uint8Array.from(whole, (byte, i) => (i > 2000 && i % 64 === 0 ? byte ^ 0xff : byte))
-  for (const bytes of [altered, whole.subarray(0, 1000), new Uint8Array()]) {
+  const alteredIn = (from: number, to: number) =>
+    Uint8Array.from(whole, (byte, i) => (i > from && i < to && i % 64 === 0 ? byte ^ 0xff : byte))
+  const half = whole.length / 2
+  const altered = [alteredIn(2000, half), alteredIn(half + 2000, whole.length)]
+  for (const bytes of [...altered, whole.subarray(0, 1000), whole.subarray(1), new Uint8Array()]) {
     writeFileSync(kept(), bytes)
     expect(await answer()).toMatchObject({ code: 7, signal: null })
     expect(readFileSync(kept()).equals(bytes)).toBe(false)

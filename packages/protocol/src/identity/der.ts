@@ -1,7 +1,8 @@
 import { type Bytes, concat, equalBytes, fromHex, toHex } from '../encoding/bytes.ts'
 import { ensure } from '../errors.ts'
 
-// The little DER the protocol must read itself: RSA public keys, to know modulus and exponent before any library sees them.
+// The little DER the protocol must read itself: RSA public keys, to know modulus and exponent before any library sees them, and private
+// keys, since OpenSSL takes a key sooner than it finds out that this is what DER holds.
 
 const RSA_ALGORITHM: Bytes = fromHex('300d06092a864886f70d0101010500')
 const ED25519_SPKI: Bytes = fromHex('302a300506032b6570032100')
@@ -52,11 +53,11 @@ function headerAt(der: Uint8Array, at: number): { start: number; length: number 
   return { start: at + 2 + lengthBytes, length }
 }
 
-function integerAt(spki: Uint8Array, at: number): { value: Bytes; end: number } | undefined {
-  const { start, length } = headerAt(spki, at)
+function integerAt(der: Uint8Array, at: number): { value: Bytes; end: number } | undefined {
+  const { start, length } = headerAt(der, at)
   const end = start + length
-  if (spki[at] !== 0x02 || length === 0 || end > spki.length) return undefined
-  const value = spki.slice(spki[start] === 0 && length > 1 ? start + 1 : start, end)
+  if (der[at] !== 0x02 || length === 0 || end > der.length) return undefined
+  const value = der.slice(der[start] === 0 && length > 1 ? start + 1 : start, end)
   return { value, end }
 }
 
@@ -86,7 +87,8 @@ export function privateKeyType(pkcs8: Uint8Array): PrivateKeyType {
   ensure(false, 'weak_key', 'a private key is neither RSA, Ed25519 nor ML-KEM-768')
 }
 
-const ED25519_PKCS8_BYTES = 48
+const ED25519_PKCS8: Bytes = fromHex('302e020100300506032b657004220420')
+const ED25519_PKCS8_BYTES = ED25519_PKCS8.length + 32
 
 /**
  * One DER element with nothing after it, and Ed25519 in the plain form of RFC 8410 without its public half: platforms
@@ -97,4 +99,34 @@ export function isPlainPkcs8(pkcs8: Uint8Array, type: 'rsa' | 'ed25519'): boolea
   return (
     pkcs8[0] === 0x30 && start + length === pkcs8.length && (type === 'rsa' || pkcs8.length === ED25519_PKCS8_BYTES)
   )
+}
+
+/** The 32 secret bytes of an Ed25519 key in the plain form of RFC 8410; nothing for what is no such key. */
+export const ed25519SecretIn = (pkcs8: Uint8Array): Uint8Array | undefined =>
+  pkcs8.length === ED25519_PKCS8_BYTES && equalBytes(pkcs8.subarray(0, ED25519_PKCS8.length), ED25519_PKCS8)
+    ? pkcs8.subarray(ED25519_PKCS8.length)
+    : undefined
+
+const VERSION_0: Bytes = fromHex('020100')
+const RSA_NUMBERS = 8
+
+const encodeRsaPkcs8 = (numbers: readonly Uint8Array[]): Bytes => {
+  const key = element(0x30, concat(VERSION_0, ...numbers.map(positiveInteger)))
+  return element(0x30, concat(VERSION_0, RSA_ALGORITHM, element(0x04, key)))
+}
+
+/** n, e, d, p, q, dP, dQ and qInv of an RSA key (RFC 8017, A.1.2) in its one DER form; nothing for what is no such key. */
+export function rsaNumbersIn(pkcs8: Uint8Array): readonly Bytes[] | undefined {
+  // SEQUENCE { 0, algorithm, OCTET STRING { SEQUENCE { 0, the numbers } } }
+  const octets = headerAt(pkcs8, 0).start + VERSION_0.length + RSA_ALGORITHM.length
+  const sequence = headerAt(pkcs8, octets).start
+  let at = headerAt(pkcs8, sequence).start + VERSION_0.length
+  const numbers: Bytes[] = []
+  while (numbers.length < RSA_NUMBERS) {
+    const number = integerAt(pkcs8, at)
+    if (!number) return undefined
+    numbers.push(number.value)
+    at = number.end
+  }
+  return equalBytes(encodeRsaPkcs8(numbers), pkcs8) ? numbers : undefined
 }

@@ -2,7 +2,7 @@ import * as crypto from 'node:crypto'
 import { promisify } from 'node:util'
 import { fromBase64url, toBase64, toBase64url } from '../encoding/base64.ts'
 import { type Bytes, concat } from '../encoding/bytes.ts'
-import { ed25519KeyIn, encodeRsaSpki } from '../identity/der.ts'
+import { ed25519KeyIn, ed25519SecretIn, encodeEd25519Spki, encodeRsaSpki, rsaNumbersIn } from '../identity/der.ts'
 import { hasIdentityR } from './identity-r.ts'
 import { ML_KEM_PKCS8_PREFIX, ML_KEM_SPKI_PREFIX } from './ml-kem-der.ts'
 import type { Platform, PlatformKey } from './platform.ts'
@@ -59,13 +59,53 @@ const platformKey = (key: crypto.KeyObject): PlatformKey => key as unknown as Pl
 const privateKey = (pkcs8: Uint8Array): crypto.KeyObject =>
   crypto.createPrivateKey({ key: Buffer.from(pkcs8), format: 'der', type: 'pkcs8' })
 
-const spkiOf = (key: crypto.KeyObject): Bytes =>
-  plain(crypto.createPublicKey(key).export({ format: 'der', type: 'spki' }))
+interface Raw {
+  readonly key: Uint8Array
+  readonly format: 'raw-private' | 'raw-seed'
+  readonly asymmetricKeyType: 'ed25519' | 'ml-kem-768'
+}
 
-/** What `spkiOf` gives, from the two numbers: OpenSSL takes longer to write them down than to have them. */
+/** The key itself, which newer versions of Node take; the others find it in its DER. */
+function rawPrivateKey(raw: Raw, pkcs8: () => Uint8Array): crypto.KeyObject {
+  try {
+    return crypto.createPrivateKey({ ...raw, key: Buffer.from(raw.key) })
+  } catch {
+    return privateKey(pkcs8())
+  }
+}
+
+function ed25519PrivateKey(pkcs8: Uint8Array): crypto.KeyObject {
+  const key = ed25519SecretIn(pkcs8)
+  if (!key) return privateKey(pkcs8)
+  return rawPrivateKey({ key, format: 'raw-private', asymmetricKeyType: 'ed25519' }, () => pkcs8)
+}
+
+function rsaPrivateKey(pkcs8: Uint8Array): crypto.KeyObject {
+  const numbers = rsaNumbersIn(pkcs8)
+  if (!numbers) return privateKey(pkcs8)
+  const [n = '', e = '', d = '', p = '', q = '', dp = '', dq = '', qi = ''] = numbers.map(toBase64url)
+  return crypto.createPrivateKey({ key: { kty: 'RSA', n, e, d, p, q, dp, dq, qi }, format: 'jwk' })
+}
+
+// OpenSSL takes longer to write public halves down than to have them.
+
+function ed25519SpkiOf(key: crypto.KeyObject): Bytes {
+  const { x = '' } = crypto.createPublicKey(key).export({ format: 'jwk' })
+  return encodeEd25519Spki(fromBase64url(x))
+}
+
 function rsaSpkiOf(key: crypto.KeyObject): Bytes {
   const { n = '', e = '' } = crypto.createPublicKey(key).export({ format: 'jwk' })
   return encodeRsaSpki({ modulus: fromBase64url(n), exponent: fromBase64url(e) })
+}
+
+function mlKemPublicOf(key: crypto.KeyObject): Bytes {
+  const half = crypto.createPublicKey(key)
+  try {
+    return plain(half.export({ format: 'raw-public' }))
+  } catch {
+    return plain(half.export({ format: 'der', type: 'spki' })).slice(ML_KEM_SPKI_PREFIX.length)
+  }
 }
 
 const pkcs8Of = (key: crypto.KeyObject): Bytes => plain(key.export({ format: 'der', type: 'pkcs8' }))
@@ -171,12 +211,12 @@ export const platform: Platform = {
     pkcs8Of((await generateKeyPair('rsa', { modulusLength: bits, publicExponent: 65_537 })).privateKey),
   makeMlKem: async () => (await script()).softMlKem.make(platform.randomBytes(64)),
   importEd25519(pkcs8) {
-    const key = privateKey(pkcs8)
+    const key = ed25519PrivateKey(pkcs8)
     if (key.asymmetricKeyType !== 'ed25519') throw new TypeError('not an Ed25519 key')
-    return { key: platformKey(key), spki: spkiOf(key) }
+    return { key: platformKey(key), spki: ed25519SpkiOf(key) }
   },
   importRsa(pkcs8) {
-    const key = privateKey(pkcs8)
+    const key = rsaPrivateKey(pkcs8)
     if (key.asymmetricKeyType !== 'rsa') throw new TypeError('not an RSA key')
     return { decryptKey: platformKey(key), signKey: platformKey(key), spki: rsaSpkiOf(key) }
   },
@@ -184,8 +224,9 @@ export const platform: Platform = {
     if (!nativeKem) return script().then(({ softMlKem }) => softMlKem.import(seed))
     // OpenSSL does not mind bytes behind the key.
     if (seed.length !== ML_KEM_SEED_BYTES) throw new TypeError('not an ML-KEM seed')
-    const key = privateKey(concat(ML_KEM_PKCS8_PREFIX, seed))
-    return { key: platformKey(key), publicKey: spkiOf(key).slice(ML_KEM_SPKI_PREFIX.length) }
+    const raw: Raw = { key: seed, format: 'raw-seed', asymmetricKeyType: 'ml-kem-768' }
+    const key = rawPrivateKey(raw, () => concat(ML_KEM_PKCS8_PREFIX, seed))
+    return { key: platformKey(key), publicKey: mlKemPublicOf(key) }
   },
 }
 

@@ -1,17 +1,20 @@
 // Seen red: parseRsaSpki without the comparison of the encoded form; the integer searched by its first tag byte, which
-// finds a length byte in keys of more than 4000 bits; parseEd25519Spki without its length.
-import { createPublicKey } from 'node:crypto'
+// finds a length byte in keys of more than 4000 bits; parseEd25519Spki without its length; private keys taken in another form than
+// their one, or with the bytes before the key not looked at.
+import { createPrivateKey, createPublicKey } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/encoding/base64.ts'
 import { concat, fromHex, toHex } from '../../src/encoding/bytes.ts'
 import {
+  ed25519SecretIn,
   encodeEd25519Spki,
   encodeRsaSpki,
   parseEd25519Spki,
   parseRsaSpki,
   privateKeyType,
   type RsaPublicKey,
+  rsaNumbersIn,
 } from '../../src/identity/der.ts'
 import { decodePem } from '../../src/identity/private-keys.ts'
 import { ML_KEM_PKCS8_PREFIX } from '../../src/platform/ml-kem-der.ts'
@@ -133,4 +136,38 @@ it('tells private keys by their algorithm, and refuses other algorithms', () => 
   const ecPrivateKey = fromHex('308187020100301306072a8648ce3d020106082a8648ce3d030107046d306b0201010420')
   expect(codeOf(() => privateKeyType(ecPrivateKey))).toBe('weak_key')
   expect(codeOf(() => privateKeyType(new Uint8Array(0)))).toBe('weak_key')
+})
+
+describe('private keys', () => {
+  const { enc, sig } = decodePem(keysFile.keys.alice)
+  const pkcs8 = sig as Uint8Array
+  const jwkOf = (der: Uint8Array) =>
+    createPrivateKey({ key: Buffer.from(der), format: 'der', type: 'pkcs8' }).export({ format: 'jwk' })
+
+  it('of RSA are the numbers that OpenSSL finds, and of Ed25519 its 32 bytes', () => {
+    const { n, e, d, p, q, dp, dq, qi } = jwkOf(enc)
+    expect(rsaNumbersIn(enc)?.map(toBase64url)).toEqual([n, e, d, p, q, dp, dq, qi])
+    expect(toBase64url(ed25519SecretIn(pkcs8) as Uint8Array)).toBe(jwkOf(pkcs8).d)
+  })
+
+  it('are left to others in every other form', () => {
+    const nothing = new Uint8Array(0)
+    for (const other of [nothing, enc.subarray(0, 20), enc.subarray(0, -1), concat(enc, Uint8Array.of(0)), pkcs8])
+      expect(rsaNumbersIn(other)).toBeUndefined()
+    for (const other of [nothing, pkcs8.subarray(0, -1), concat(pkcs8, Uint8Array.of(0)), enc.subarray(0, 48)])
+      expect(ed25519SecretIn(other)).toBeUndefined()
+  })
+
+  it('have one form: every flipped bit gives no key or another', () => {
+    const flips = (bytes: Uint8Array) =>
+      Array.from({ length: bytes.length * 8 }, (_, bit) =>
+        Uint8Array.from(bytes, (byte, i) => (i === bit >> 3 ? byte ^ (0x80 >> (bit & 7)) : byte)),
+      )
+    const same = (read: (bytes: Uint8Array) => unknown, bytes: Uint8Array) => {
+      const known = JSON.stringify(read(bytes))
+      return flips(bytes).filter((altered) => JSON.stringify(read(altered)) === known)
+    }
+    expect(same((bytes) => rsaNumbersIn(bytes)?.map(toHex), enc)).toEqual([])
+    expect(same((bytes) => [ed25519SecretIn(bytes)].map((found) => found && toHex(found)), pkcs8)).toEqual([])
+  })
 })
