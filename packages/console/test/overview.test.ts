@@ -8,7 +8,8 @@ import { signIn, startWorld, type World } from './world.ts'
 // What a person sees first. Catches a number that does not lead to what it counts, something that waits and is not told, and a first
 // five minutes that does not notice what was done elsewhere.
 // Seen red: a refusal counted as a success, an accepted invite left out, the checklist asked only once, a decision after which the count
-// stays, a budget that only tells counted as one that refuses, a rail that reads the audit every minute or on every page.
+// stays, a budget that only tells counted as one that refuses, a rail that reads the audit every minute or on every page, and one that forgets its
+// width or the names of what it shows.
 
 let world: World
 let empty: TestServer
@@ -44,6 +45,30 @@ it('leads from each number to what it was counted from', async () => {
   const rows = page.getByRole('table', { name: 'Activity: audit' }).getByRole('row')
   await expect.poll(() => rows.count()).toBe(refused + 1)
   await expect.poll(() => page.getByLabel('Filter activity').inputValue()).toBe('status:refused')
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})
+
+it('shows only the signs of the places to who wants the room, with their names said, and remembers it', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  const rail = page.getByRole('navigation', { name: 'Places' })
+  const width = async () => (await rail.boundingBox())?.width
+  // Without what waits there, which is read meanwhile.
+  const names = async () => (await rail.getByRole('link').allTextContents()).map((text) => text.split(':')[0])
+  const wide = await names()
+  expect(await width()).toBe(208)
+  await rail.getByRole('button', { name: 'Show only the signs of the places' }).click()
+  await expect.poll(width).toBe(48)
+  const second = await tab.context.newPage()
+  await second.goto(page.url())
+  await expect.poll(async () => (await second.locator('nav[aria-label=Places]').boundingBox())?.width).toBe(48)
+  await second.close()
+  expect(await names()).toEqual(wide)
+  await rail.getByRole('link', { name: 'Vaults' }).click()
+  await page.getByRole('heading', { name: 'Vaults' }).waitFor()
+  await rail.getByRole('button', { name: 'Show the names of the places' }).click()
+  await expect.poll(width).toBe(208)
   expect(tab.problems).toEqual([])
   await tab.context.close()
 })

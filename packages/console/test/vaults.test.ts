@@ -200,6 +200,12 @@ it('shows who can decrypt what as lines, as a table and by arrow keys, and where
   await slider.focus()
   await slider.press('Home')
   await figure.getByText('Alice, mailer: admin, has a key').waitFor()
+  for (const [name, place] of [
+    ['prod', `/vaults/${world.demo.prodId}/access`],
+    ['checkout-bot', `/agents/${world.demo.agentId}/access`],
+    ['Alice', '/people'],
+  ] as const)
+    expect(await figure.getByRole('link', { name, exact: true }).getAttribute('href')).toBe(place)
   await figure.getByRole('button', { name: 'As a table' }).click()
   expect(await rows()).toEqual(expect.arrayContaining(['Alice, prod | person | admin | yes']))
   await page.getByLabel('Only a role or a key without the other').check()

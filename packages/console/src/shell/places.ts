@@ -1,9 +1,27 @@
 import type { LinkProps } from '@tanstack/react-router'
+import {
+  Activity,
+  BadgeCheck,
+  Bot,
+  FolderKanban,
+  Globe,
+  Inbox,
+  LayoutDashboard,
+  type LucideIcon,
+  ScanEye,
+  Server,
+  Settings,
+  Users,
+  Vault,
+  Wallet,
+  Webhook,
+} from 'lucide-react'
 
 // Where one can go: the rail, the palette and the two-key jumps are made of this.
 
 export interface Place {
   readonly label: string
+  readonly icon: LucideIcon
   readonly to: NonNullable<LinkProps['to']>
   /** `g` and then this key. */
   readonly key: string
@@ -18,45 +36,45 @@ export const GROUPS: readonly Group[] = [
   {
     title: undefined,
     places: [
-      { label: 'Overview', to: '/', key: 'o' },
-      { label: 'Approvals', to: '/approvals', key: 'n' },
+      { label: 'Overview', icon: LayoutDashboard, to: '/', key: 'o' },
+      { label: 'Approvals', icon: Inbox, to: '/approvals', key: 'n' },
     ],
   },
   {
     title: 'Secrets',
     places: [
-      { label: 'Vaults', to: '/vaults', key: 'v' },
-      { label: 'Projects', to: '/projects', key: 'p' },
+      { label: 'Vaults', icon: Vault, to: '/vaults', key: 'v' },
+      { label: 'Projects', icon: FolderKanban, to: '/projects', key: 'p' },
     ],
   },
   {
     title: 'Identity',
     places: [
-      { label: 'Agents', to: '/agents', key: 'a' },
-      { label: 'People & groups', to: '/people', key: 'e' },
+      { label: 'Agents', icon: Bot, to: '/agents', key: 'a' },
+      { label: 'People & groups', icon: Users, to: '/people', key: 'e' },
     ],
   },
   {
     title: 'Money',
     places: [
-      { label: 'Licences', to: '/licenses', key: 'l' },
-      { label: 'Budgets & billing', to: '/billing', key: 'b' },
+      { label: 'Licences', icon: BadgeCheck, to: '/licenses', key: 'l' },
+      { label: 'Budgets & billing', icon: Wallet, to: '/billing', key: 'b' },
     ],
   },
   {
     title: 'Evidence',
     places: [
-      { label: 'Activity', to: '/activity', key: 'c' },
-      { label: 'Transparency', to: '/transparency', key: 't' },
-      { label: 'Webhooks', to: '/webhooks', key: 'w' },
+      { label: 'Activity', icon: Activity, to: '/activity', key: 'c' },
+      { label: 'Transparency', icon: ScanEye, to: '/transparency', key: 't' },
+      { label: 'Webhooks', icon: Webhook, to: '/webhooks', key: 'w' },
     ],
   },
   {
     title: 'Server',
     places: [
-      { label: 'Domains', to: '/domains', key: 'd' },
-      { label: 'Settings', to: '/settings', key: 's' },
-      { label: 'System', to: '/system', key: 'y' },
+      { label: 'Domains', icon: Globe, to: '/domains', key: 'd' },
+      { label: 'Settings', icon: Settings, to: '/settings', key: 's' },
+      { label: 'System', icon: Server, to: '/system', key: 'y' },
     ],
   },
 ]

@@ -1,4 +1,5 @@
-import { type PointerEvent, useId } from 'react'
+import { Link } from '@tanstack/react-router'
+import { type PointerEvent, type ReactNode, useId } from 'react'
 import { useCrosshair } from '../../plot/crosshair.ts'
 import { colourOf, DASHES, Legend, type Mark } from '../../plot/marks.tsx'
 import { PlotFrame } from '../../plot/plot-frame.tsx'
@@ -12,8 +13,7 @@ const ROW = { few: 44, many: 28 }
 const FEW = 12
 const DOT = 4
 const BESIDE = 12
-const LABEL = 200
-const LETTER = 7
+const LABEL = { most: 200, height: 24, letter: 7.5 }
 
 const MARKS = {
   ADMIN: { label: 'admin', mark: { colour: 'chart-6', texture: 'solid' } },
@@ -100,9 +100,11 @@ function layOut(edges: readonly AccessEdge[], width: number) {
   )
   const most = Math.max(left.length, right.length, 1)
   const height = most * (most > FEW ? ROW.many : ROW.few)
-  const label = Math.min(LABEL, width / 3)
+  const roomFor = (all: readonly Named[]): number =>
+    Math.min(LABEL.most, width / 3, Math.max(...all.map(({ name }) => name.length)) * LABEL.letter + 2 * BESIDE)
+  const [before, behind] = [roomFor(left), roomFor(right)]
   const [from, to] = [placesOf(left, height), placesOf(right, height)]
-  const [x1, x2] = [label, Math.max(label + 1, width - label)]
+  const [x1, x2] = [before, Math.max(before + 1, width - behind)]
   // Several lines end at one vault: their dots stand beside each other, each on its own line.
   const ended = new Map<string, number>()
   const lines = edges.map((edge) => {
@@ -112,12 +114,12 @@ function layOut(edges: readonly AccessEdge[], width: number) {
     const x = Math.max(x1 + DOT, x2 - place * BESIDE)
     return { edge, y1, y2, x, y: y1 + ((y2 - y1) * (x - x1)) / (x2 - x1) }
   })
-  return { left, right, from, to, lines, height, label, x1, x2 }
+  return { left, right, from, to, lines, height, x1, x2 }
 }
 
 function Drawn({ edges }: { readonly edges: readonly AccessEdge[] }) {
   const [room, width] = usePlotWidth()
-  const { left, right, from, to, lines, height, label, x1, x2 } = layOut(edges, width)
+  const { left, right, from, to, lines, height, x1, x2 } = layOut(edges, width)
   const placeAt = ({ clientX, clientY, currentTarget }: PointerEvent): number => {
     const { left: x, top } = currentTarget.getBoundingClientRect()
     const along = Math.min(1, Math.max(0, (clientX - x - x1) / (x2 - x1)))
@@ -126,21 +128,10 @@ function Drawn({ edges }: { readonly edges: readonly AccessEdge[] }) {
   }
   const say = (place: number): string => (edges[place] ? sayEdge(edges[place]) : 'nobody')
   const cross = useCrosshair({ name: 'Who can decrypt what', count: edges.length, say, placeAt })
-  const cut = (name: string): string => name.slice(0, Math.max(3, Math.floor(label / LETTER)))
   return (
-    <div ref={room} className="min-w-0">
+    <div ref={room} className="relative min-w-0">
       <div {...cross.members}>
         <svg aria-hidden="true" width={width} height={height} className="block">
-          {left.map(({ id, name }) => (
-            <text key={id} x="0" y={(from.get(id) ?? 0) + 4} className="fill-ink text-[12px]">
-              {cut(name)}
-            </text>
-          ))}
-          {right.map(({ id, name }) => (
-            <text key={id} x={x2 + 12} y={(to.get(id) ?? 0) + 4} className="fill-ink text-[12px]">
-              {cut(name)}
-            </text>
-          ))}
           {lines.map(({ edge, y1, y2, x, y }, at) => {
             const { mark } = MARKS[edge.role ?? 'none']
             return (
@@ -158,7 +149,50 @@ function Drawn({ edges }: { readonly edges: readonly AccessEdge[] }) {
           })}
         </svg>
       </div>
+      {left.map(({ id, name }) => (
+        <Label key={id} name={name} at={from.get(id)} x={0} room={x1 - BESIDE}>
+          <PrincipalLink principal={id} name={name} />
+        </Label>
+      ))}
+      {right.map(({ id, name }) => (
+        <Label key={id} name={name} at={to.get(id)} x={x2 + BESIDE} room={width - x2 - BESIDE}>
+          <Link to="/vaults/$vaultId/access" params={{ vaultId: id }}>
+            {name}
+          </Link>
+        </Label>
+      ))}
       <p className="min-h-4 text-label text-ink-2">{cross.words ?? ''}</p>
     </div>
+  )
+}
+
+interface LabelMembers {
+  readonly name: string
+  /** The middle of its line. */
+  readonly at: number | undefined
+  readonly x: number
+  readonly room: number
+  readonly children: ReactNode
+}
+
+/** A name beside the lines: what has no room is cut and shown on hover. */
+const Label = ({ name, at = 0, x, room, children }: LabelMembers) => (
+  <span
+    title={name}
+    className="absolute truncate text-label leading-6"
+    style={{ top: at - LABEL.height / 2, left: x, width: room }}
+  >
+    {children}
+  </span>
+)
+
+const PrincipalLink = ({ principal, name }: { readonly principal: string; readonly name: string }) => {
+  const [kind, id = ''] = principal.split(':')
+  return kind === 'agent' ? (
+    <Link to="/agents/$agentId/access" params={{ agentId: id }}>
+      {name}
+    </Link>
+  ) : (
+    <Link to="/people">{name}</Link>
   )
 }
