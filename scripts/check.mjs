@@ -1,7 +1,7 @@
 // Everything a contributor must pass: types, lint and format, and the tests in Node and in Chromium. With arguments (a
 // filter such as `merkle`, or any option of Vitest) only the tests run, and the arguments go to Vitest.
 import './node-24-only.mjs'
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join, relative } from 'node:path'
@@ -18,18 +18,44 @@ const env = {
 
 /** @typedef {{ name: string, passed: number, failed: number, skipped: number, which?: string[] }} Count */
 
-/** @param {string} command @param {string[]} args */
-const succeeds = (command, ...args) => spawnSync(command, args, { cwd: root, env, stdio: 'inherit' }).status === 0
+/**
+ * @param {string} command
+ * @param {string[]} args
+ * @param {(output: string) => void} [onOutput] otherwise it goes where ours goes
+ * @returns {Promise<boolean>} whether it succeeded
+ */
+function succeeds(command, args, onOutput) {
+  const child = spawn(command, args, {
+    cwd: root,
+    env,
+    stdio: ['inherit', ...Array(2).fill(onOutput ? 'pipe' : 'inherit')],
+  })
+  for (const stream of [child.stdout, child.stderr]) stream?.setEncoding('utf8').on('data', (text) => onOutput?.(text))
+  return new Promise((resolve) => {
+    child.once('error', () => resolve(false)).once('close', (code) => resolve(code === 0))
+  })
+}
 
 /**
  * @param {string} name
  * @param {string[]} command
- * @returns {Count}
+ * @returns {Promise<Count>}
  */
-function checkOnce(name, [command = '', ...args]) {
-  const passed = succeeds(command, ...args)
+async function checkOnce(name, [command = '', ...args]) {
+  let output = ''
+  const passed = await succeeds(command, args, (text) => {
+    output += text
+  })
   console.log(`${name}: ${passed ? 'passed' : 'FAILED'}`)
-  return { name, passed: Number(passed), failed: Number(!passed), skipped: 0 }
+  return { name, passed: Number(passed), failed: Number(!passed), skipped: 0, which: output.trim().split('\n') }
+}
+
+/** One after the other, beside the tests: these do not always need all of the machine. */
+async function checkSources() {
+  return [
+    await checkOnce('types', ['tsc', '-p', 'tsconfig.json']),
+    await checkOnce('lint and format', ['biome', 'check', '--error-on-warnings', '.']),
+  ]
 }
 
 /**
@@ -82,13 +108,13 @@ function countWithoutChromium(files) {
   return skipped
 }
 
-/** @returns {Count} */
-function runTests() {
+/** @returns {Promise<Count>} */
+async function runTests() {
   const folder = mkdtempSync(join(tmpdir(), 'strongroom-check-'))
   const report = join(folder, 'report.json')
   const flags = ['--allowOnly=false', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   try {
-    const succeeded = succeeds('vitest', 'run', ...flags, ...filters)
+    const succeeded = await succeeds('vitest', ['run', ...flags, ...filters])
     /** @type {FileResult[]} */
     const files = JSON.parse(readFileSync(report, 'utf8')).testResults
     const count = countTests(files, succeeded)
@@ -102,14 +128,7 @@ function runTests() {
   }
 }
 
-const sources =
-  filters.length > 0
-    ? []
-    : [
-        checkOnce('types', ['tsc', '-p', 'tsconfig.json']),
-        checkOnce('lint and format', ['biome', 'check', '--error-on-warnings', '.']),
-      ]
-const counts = [...sources, runTests()]
+const counts = (await Promise.all([filters.length > 0 ? [] : checkSources(), runTests()])).flat()
 /** @param {'passed' | 'failed' | 'skipped'} kind */
 const total = (kind) => counts.reduce((sum, count) => sum + count[kind], 0)
 // Said again at the end: a failed check stands thousands of lines above the summary.
