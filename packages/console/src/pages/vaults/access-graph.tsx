@@ -175,11 +175,11 @@ interface LabelMembers {
   readonly children: ReactNode
 }
 
-/** A name beside the lines: what has no room is cut and shown on hover. */
+/** A name beside the lines: what has no room is cut and shown on hover. All of its room leads there. */
 const Label = ({ name, at = 0, x, room, children }: LabelMembers) => (
   <span
     title={name}
-    className="absolute truncate text-label leading-6"
+    className="absolute text-label leading-6 *:block *:truncate"
     style={{ top: at - LABEL.height / 2, left: x, width: room }}
   >
     {children}
