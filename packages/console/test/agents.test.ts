@@ -271,6 +271,7 @@ it('rotates a private key with its bundle, ends it, and archives the agent by it
   await button(tab, 'End this key').click()
   await page.getByText('1 vault wants a new key').waitFor()
   await button(tab, 'Give them new keys').click()
+  await page.getByRole('dialog').getByText('done', { exact: true }).waitFor()
   await button(tab, 'Close').last().click()
   await page.getByText('compromised').waitFor()
   await button(tab, 'Archive').click()

@@ -38,6 +38,17 @@ export interface TabOptions {
   readonly origin?: string
 }
 
+/** What a person would have seen where a test of this page fails: most wait for something that an alert explains. */
+async function tellOnFailure(page: Page, problems: readonly string[]): Promise<void> {
+  if (!isTestRun()) return
+  const { TestRunner } = await import('vitest')
+  TestRunner.getCurrentTest()?.context.onTestFailed(async () => {
+    if (page.isClosed()) return
+    const seen = await page.locator('[role=alert], [role=dialog], [role=status], h1').allInnerTexts()
+    console.log([`left at ${new URL(page.url()).pathname}`, ...seen, ...problems].join('\n  '))
+  })
+}
+
 /** A browser that knows nobody yet. */
 export async function newTab(browser: Browser, url: string, options: TabOptions): Promise<Tab> {
   const { width = 1440, height = 900, theme = 'light', origin = url } = options
@@ -55,6 +66,7 @@ export async function newTab(browser: Browser, url: string, options: TabOptions)
   page.on('console', (message) => {
     if (message.type() === 'error' && !/Failed to load resource/.test(message.text())) problems.push(message.text())
   })
+  await tellOnFailure(page, problems)
   const open = async (path: string): Promise<void> => {
     await page.goto(`${origin}${path}`)
   }
