@@ -16,7 +16,7 @@ export const MAX_VKEY_LENGTH = 4096
 const MAX_POLICY_LENGTH = 16_384
 
 /** One line without control characters; what it means is the note reader's affair. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused; by the name of their category they cost a start 0.5 ms.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused; by the name of their category they take longer.
 const LINE = /^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]+$/
 const line = (maxLength: number) => text(LINE, maxLength)
 
