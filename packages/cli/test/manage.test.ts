@@ -5,7 +5,8 @@ import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a change without asking, a grant to a name that two have, an own entry lost in passing, a value in the output of
-// commands that show what there is, words on standard output, an answer that its schema does not describe.
+// commands that show what there is, words on standard output, an answer that its schema does not describe, a list
+// of archived items that shows the active ones.
 
 let world: World
 let machine: Machine
@@ -46,7 +47,7 @@ const refused = async (args: readonly string[], code: string, exitCode: number):
   expect(ended.code).toBe(exitCode)
 }
 
-it('makes, lists, renames, classifies and archives vaults; asks before what does not come back', async () => {
+it('makes, lists, renames, classifies, archives and restores vaults; asks before one is put away', async () => {
   const made = await jsonOf<Vault>(machine, ['vault', 'create', 'tmp', '--class', 'restricted'])
   expect(made).toMatchObject({ name: 'tmp', classification: 'restricted' })
   expect(await jsonOf<Vault>(machine, ['vault', 'rename', 'tmp', 'old'])).toMatchObject({ name: 'old' })
@@ -60,6 +61,10 @@ it('makes, lists, renames, classifies and archives vaults; asks before what does
   expect(await jsonOf<Vault>(machine, ['vault', 'show', 'old'])).toMatchObject({ status: 'active' })
   expect(await jsonOf(machine, ['vault', 'archive', 'old', '--yes'])).toEqual({ archived: made.vaultId })
   expect((await jsonOf<Vault[]>(machine, ['vault', 'list'])).map(({ name }) => name)).not.toContain('old')
+  expect((await jsonOf<Vault[]>(machine, ['vault', 'list', '--archived'])).map(({ name }) => name)).toContain('old')
+  await refused(['vault', 'restore', 'never'], 'vault_not_found', 5)
+  expect(await jsonOf<Vault>(machine, ['vault', 'restore', 'old'])).toMatchObject({ status: 'active', name: 'old' })
+  await refused(['vault', 'restore', made.vaultId], 'vault_not_archived', 6)
   await refused(['vault', 'show', 'never'], 'vault_not_found', 5)
 })
 
@@ -84,6 +89,13 @@ it('shows items with labels and versions, edits and moves them, and never prints
   expect(proof.stdout).not.toContain('canary')
   await jsonOf(machine, ['item', 'archive', 'prod/stripe', '--yes'])
   await refused(['item', 'show', 'prod/stripe'], 'vault_item_not_found', 5)
+  expect(await jsonOf<unknown[]>(machine, ['item', 'list', 'prod', '--archived'])).toMatchObject([{ name: 'stripe' }])
+  await refused(['item', 'restore', 'prod/other'], 'vault_item_not_found', 5)
+  const back = await machine.call(['item', 'restore', 'prod/stripe'])
+  expect(back).toMatchObject({ code: 0 })
+  expect(back.stdout).toContain('STRIPE_KEY')
+  expect(back.stdout).not.toContain('canary')
+  expect((await client.secrets.get('sr://prod/stripe/STRIPE_KEY')).reveal()).toBe('sk_canary_4711')
 })
 
 it('changes access by one entry, names who it went to, and keeps the caller from locking themselves out', async () => {

@@ -5,8 +5,8 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 // The pages of vaults, as a person with a keyboard uses them. Seen red with: a value shown at the first Enter, and by a press that is
 // too short; Escape that closes over what is being typed; a refused name that is saved, changed variables that are not; another vault
 // that counts, a variable added to another vault; a revocation that is not deferred, a rotation without a new key; a file that lacks
-// its first byte, one that is not removed; a vault or an item that is not archived, an item that is without a word that it
-// cannot be undone; calls that fail because another page's call was ended; a history that ends at the first version it meets, and one
+// its first byte, one that is not removed; a vault or an item that is not archived, an Undo that says so and restores nothing, a
+// vault that its page does not restore; calls that fail because another page's call was ended; a history that ends at the first version it meets, and one
 // that takes any version for an earlier one; a holder whose key was wrapped by nobody; roles without keys that are not told from others.
 
 let world: World
@@ -265,7 +265,7 @@ it('attaches, downloads and removes a file', async () => {
   expect(await strongroom.attachments.list(prodId, 'database')).toEqual([])
 })
 
-it('moves and archives what is ticked, tells of it, and archives a vault by its name only', async () => {
+it('moves and archives what is ticked, tells of it, and takes it back', async () => {
   const { strongroom, prodId, stagingId } = world.demo
   await visit(tab, `/vaults/${prodId}`)
   await page.getByLabel('Select monitoring').check()
@@ -280,24 +280,39 @@ it('moves and archives what is ticked, tells of it, and archives a vault by its 
   await visit(tab, `/vaults/${stagingId}`)
   await page.getByLabel('Select monitoring').check()
   await press('Archive')
-  await drawer().getByText('This cannot be undone.').waitFor()
-  await expect.poll(() => drawer().getByRole('button', { name: 'Archive' }).isDisabled()).toBe(true)
-  await page.getByLabel('Type monitoring to go on').fill('monitoring')
   await drawer().getByRole('button', { name: 'Archive' }).click()
   await page.getByText('Archived monitoring').first().waitFor()
-  expect((await strongroom.items.list(stagingId)).map(({ name }) => name)).not.toContain('monitoring')
+  const itemsInStaging = async () => (await strongroom.items.list(stagingId)).map(({ name }) => name)
+  expect(await itemsInStaging()).not.toContain('monitoring')
+  await press('Undo')
+  await page.getByText('Restored monitoring').first().waitFor()
+  await page.getByLabel('Select monitoring').check()
+  expect(await itemsInStaging()).toContain('monitoring')
+  await press('Archive')
+  await drawer().getByRole('button', { name: 'Archive' }).click()
+  await page.getByLabel('Select monitoring').waitFor({ state: 'detached' })
+  await press('Archived items')
+  await press('Restore monitoring')
+  await drawer().getByText('Nothing is archived here.').waitFor()
+  expect(await itemsInStaging()).toContain('monitoring')
 
   await visit(tab, '/vaults')
   await page.getByLabel('Select marketing site').check()
   await press('Archive')
-  await drawer().getByText('This cannot be undone.').waitFor()
-  await expect.poll(() => drawer().getByRole('button', { name: 'Archive' }).isDisabled()).toBe(true)
-  await page.getByLabel('Type marketing site to go on').fill('marketing site')
   await drawer().getByRole('button', { name: 'Archive' }).click()
-  await page
-    .getByRole('row', { name: /marketing site/ })
-    .getByText('archived')
-    .waitFor()
+  const row = page.getByRole('row', { name: /marketing site/ })
+  await row.getByText('archived').waitFor()
+  await page.locator('li', { hasText: 'Archived marketing site' }).getByRole('button', { name: 'Undo' }).click()
+  await row.getByText('active').waitFor()
+  await page.getByLabel('Select marketing site').check()
+  await press('Archive')
+  await drawer().getByRole('button', { name: 'Archive' }).click()
+  await row.getByText('archived').waitFor()
+  await row.getByRole('link', { name: 'marketing site' }).click()
+  await press('Restore')
+  await press('Sign and restore')
+  await drawer().waitFor({ state: 'detached' })
+  expect((await strongroom.vaults.get('marketing site')).status).toBe('active')
   expect(tab.problems).toEqual([])
 })
 

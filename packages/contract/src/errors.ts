@@ -220,7 +220,12 @@ export const ERRORS = {
     'Details bring the project as it is now: verify it, repeat the change on top of it, and sign again.',
   ),
   project_archived: entry(409, 'The project is archived.', 'Nothing changes in it any more; make a new project.'),
-  vault_archived: entry(409, 'The vault is archived.', 'Nothing changes in it any more; make a new vault.'),
+  vault_archived: entry(
+    409,
+    'The vault is archived.',
+    'Nothing changes in it until an administrator of the vault restores it.',
+  ),
+  vault_not_archived: entry(409, 'The vault is active.', 'There is nothing to restore.'),
   rotation_due: entry(
     409,
     'A former reader still holds the vault key, so nothing else is written.',

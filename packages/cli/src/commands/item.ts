@@ -1,4 +1,4 @@
-import type { Item } from '@strongroom/sdk'
+import type { Item, ItemSummary } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Group, type Result } from '../model/command.ts'
@@ -70,26 +70,19 @@ function shown(cli: Cli, item: Item, next?: string): Result {
 const list = command({
   summary: 'the items of a vault, without values',
   args: { vault: arg.one('name or id of a vault', { completes: 'vault' }) },
-  flags: {},
-  examples: [{ run: 'strongroom item list prod', does: 'complete and verified' }],
+  flags: { archived: flag.on('those that are archived, instead') },
+  examples: [
+    { run: 'strongroom item list prod', does: 'complete and verified' },
+    { run: 'strongroom item list prod --archived', does: 'what can be restored' },
+  ],
   next: 'strongroom item show VAULT/ITEM',
   output: async () => (await shapes()).itemListShape,
-  run: async (cli, { args }) => {
+  run: async (cli, { args, flags }) => {
     const strongroom = await cli.strongroom()
-    const items = await strongroom.items.list(args.vault, { signal: cli.signal })
-    await rememberNames(
-      cli.paths,
-      'item',
-      items.map(({ name }) => `${args.vault}/${name}`),
-      `${args.vault}/`,
-    )
-    await rememberNames(
-      cli.paths,
-      'ref',
-      items.flatMap(({ name, labels }) => labels.map((label) => `${args.vault}/${name}/${label}`)),
-      `${args.vault}/`,
-    )
-    if (items.length === 0) cli.say(`nothing in ${args.vault} yet`)
+    const status = flags.archived ? 'archived' : 'active'
+    const items = await strongroom.items.list(args.vault, { status, signal: cli.signal })
+    if (!flags.archived) await rememberItems(cli, args.vault, items)
+    if (items.length === 0) cli.say(flags.archived ? 'nothing is archived' : `nothing in ${args.vault} yet`)
     return {
       data: items,
       meta: { total: items.length },
@@ -106,10 +99,19 @@ const list = command({
           cli.style,
         ),
       }),
-      next: `strongroom set ${args.vault}/ITEM/FIELD`,
+      next: flags.archived ? `strongroom item restore ${args.vault}/ITEM` : `strongroom set ${args.vault}/ITEM/FIELD`,
     }
   },
 })
+
+/** For completion: items, and references to their fields. */
+async function rememberItems({ paths }: Cli, vault: string, items: readonly ItemSummary[]): Promise<void> {
+  const within = `${vault}/`
+  const names = items.map(({ name }) => `${within}${name}`)
+  const refs = items.flatMap(({ name, labels }) => labels.map((label) => `${within}${name}/${label}`))
+  await rememberNames(paths, 'item', names, within)
+  await rememberNames(paths, 'ref', refs, within)
+}
 
 const show = command({
   summary: 'one item: fields and versions, never values',
@@ -189,10 +191,11 @@ const move = command({
 })
 
 const archive = command({
-  summary: 'archive an item',
+  summary: 'put an item away until it is restored',
   args: { item: ITEM },
   flags: {},
   examples: [{ run: 'strongroom item archive prod/old', does: 'its values are in no environment any more' }],
+  next: 'strongroom item restore VAULT/ITEM',
   output: async () => (await import('../schemas/vault.ts')).archivedShape,
   run: async (cli, { args }) => {
     const { vault, item } = placeOf(args.item)
@@ -200,11 +203,32 @@ const archive = command({
     const { itemId, name, fields } = await strongroom.items.get(vault, item, { signal: cli.signal })
     await confirm(cli, `Archive ${vault}/${name} with ${fields.length} fields?`)
     await strongroom.items.archive(vault, itemId, { signal: cli.signal })
-    return { data: { archived: itemId }, text: `${cli.style.good('✓')} ${vault}/${name} is archived` }
+    return {
+      data: { archived: itemId },
+      text: `${cli.style.good('✓')} ${vault}/${name} is archived`,
+      next: `strongroom item restore ${vault}/${name}`,
+    }
+  },
+})
+
+const restore = command({
+  summary: 'make an archived item active again, with its values',
+  args: { item: arg.one('an archived item, as vault/item') },
+  flags: {},
+  examples: [
+    { run: 'strongroom item list prod --archived', does: 'shows which there are' },
+    { run: 'strongroom item restore prod/old', does: 'its values are in the environment again' },
+  ],
+  next: 'strongroom item show VAULT/ITEM',
+  output: itemShape,
+  run: async (cli, { args }) => {
+    const { vault, item } = placeOf(args.item)
+    const strongroom = await cli.strongroom()
+    return shown(cli, await strongroom.items.restore(vault, item, { signal: cli.signal }))
   },
 })
 
 export const item: Group = {
   summary: 'items: named sets of fields in a vault',
-  verbs: { list, show, create, edit, move, archive },
+  verbs: { list, show, create, edit, move, archive, restore },
 }

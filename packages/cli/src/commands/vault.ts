@@ -133,17 +133,38 @@ const classify = command({
 })
 
 const archive = command({
-  summary: 'archive a vault: nobody reads it from then on',
+  summary: 'put a vault away: nobody is given it until it is restored',
   args: { vault: VAULT },
   flags: {},
   examples: [{ run: 'strongroom vault archive old --yes', does: 'without asking' }],
+  next: 'strongroom vault restore VAULT',
   output: async () => (await shapes()).archivedShape,
   run: async (cli, { args }) => {
     const strongroom = await cli.strongroom()
     const { name, vaultId, itemCount } = await strongroom.vaults.get(args.vault, { signal: cli.signal })
     await confirm(cli, `Archive vault ${name} with ${itemCount} items?`)
     await strongroom.vaults.archive(vaultId, { signal: cli.signal })
-    return { data: { archived: vaultId }, text: `${cli.style.good('✓')} ${name} is archived` }
+    return {
+      data: { archived: vaultId },
+      text: `${cli.style.good('✓')} ${name} is archived`,
+      next: `strongroom vault restore ${name}`,
+    }
+  },
+})
+
+const restore = command({
+  summary: 'make an archived vault active again, as it was',
+  args: { vault: arg.one('name or id of an archived vault') },
+  flags: {},
+  examples: [
+    { run: 'strongroom vault list --archived', does: 'shows which there are' },
+    { run: 'strongroom vault restore old', does: 'whoever could read it can again' },
+  ],
+  next: 'strongroom vault holders VAULT',
+  output: oneVault,
+  run: async (cli, { args }) => {
+    const strongroom = await cli.strongroom()
+    return shown(cli, await strongroom.vaults.restore(args.vault, { signal: cli.signal }))
   },
 })
 
@@ -256,5 +277,5 @@ const holders = command({
 
 export const vault: Group = {
   summary: 'vaults: what is in them is encrypted here',
-  verbs: { list, show, create, rename, classify, archive, share, unshare, rotate, signers, holders },
+  verbs: { list, show, create, rename, classify, archive, restore, share, unshare, rotate, signers, holders },
 }

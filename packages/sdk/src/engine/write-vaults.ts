@@ -83,10 +83,16 @@ export const renameVault = (
     actor.client.vaults.update({ params: { id: vaultId }, body: { commit } }, call),
   )
 
-/** Ends a vault: it can be read as before, and never changed again. */
+/** Puts a vault away: it can be read as before, and not changed until it is restored. */
 export const archiveVault = (actor: Actor, vaultId: string, options: CallerOptions = {}): Promise<Committed> =>
   changeMeta(actor, vaultId, { status: 'archived' }, options, (commit, call) =>
     actor.client.vaults.archive({ params: { vaultId }, body: { commit } }, call),
+  )
+
+/** Makes an archived vault active again, as it was. */
+export const restoreVault = (actor: Actor, vaultId: string, options: CallerOptions = {}): Promise<Committed> =>
+  changeMeta(actor, vaultId, { status: 'active' }, options, (commit, call) =>
+    actor.client.vaults.restore({ params: { vaultId }, body: { commit } }, call),
   )
 
 async function changeMeta(

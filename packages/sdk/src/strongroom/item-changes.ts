@@ -69,3 +69,9 @@ export async function archive(place: KeyedPlace, vault: string, item: string): P
   const { vaultId, itemId } = await locate(place, vault, item)
   await changeItems(place.actor, vaultId, { archive: [itemId] }, place.options)
 }
+
+export async function restore(place: KeyedPlace, vault: string, item: string): Promise<ItemPlace> {
+  const { vaultId, itemId } = await locate(place, vault, item, 'archived')
+  await changeItems(place.actor, vaultId, { edit: [{ itemId, status: 'active' }] }, place.options)
+  return { vaultId, itemId }
+}

@@ -3,7 +3,7 @@ import { type ItemRead, listItems, readItem } from '../engine/items.ts'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core, KeyedPlace } from './core.ts'
 import { inVault, pick } from './names.ts'
-import { activeItems, ITEMS } from './read-secrets.ts'
+import { ITEMS, itemsThatAre } from './read-secrets.ts'
 import { type Receipt, receiptFrom } from './receipt.ts'
 import { formatRef } from './refs.ts'
 import { Secret } from './secret.ts'
@@ -51,8 +51,11 @@ export interface ItemChange {
 }
 
 export interface Items {
-  /** Every active item, without values; complete and verified. */
-  list(vault: string, options?: RequestOptions): ApiPromise<readonly ItemSummary[]>
+  /** Every active item, without values; complete and verified. Those that are archived instead, if so asked. */
+  list(
+    vault: string,
+    options?: RequestOptions & { readonly status?: 'active' | 'archived' },
+  ): ApiPromise<readonly ItemSummary[]>
   get(vault: string, item: string, options?: RequestOptions): ApiPromise<Item>
   create(vault: string, item: NewItem, options?: RequestOptions): ApiPromise<Item>
   /** Any number of new items, 500 at a time. */
@@ -64,7 +67,11 @@ export interface Items {
   update(vault: string, item: string, change: ItemChange, options?: RequestOptions): ApiPromise<Item>
   move(vault: string, item: string, to: { readonly vault: string }, options?: RequestOptions): ApiPromise<Item>
   archive(vault: string, item: string, options?: RequestOptions): ApiPromise<void>
+  /** Makes an archived item active again, with the values it had. */
+  restore(vault: string, item: string, options?: RequestOptions): ApiPromise<Item>
 }
+
+const ARCHIVED = { ...ITEMS, what: 'archived item' } as const
 
 export interface ItemPlace {
   readonly vaultId: string
@@ -72,10 +79,15 @@ export interface ItemPlace {
 }
 
 /** The vault and the item that is meant, by ids or verified names. */
-export async function locate(place: KeyedPlace, vault: string, item: string): Promise<ItemPlace> {
+export async function locate(
+  place: KeyedPlace,
+  vault: string,
+  item: string,
+  status: ItemRow['status'] = 'active',
+): Promise<ItemPlace> {
   const { actor, options } = place
   const { head, items } = await inVault(place, vault, (vaultId) => listItems(actor, vaultId, options))
-  const { itemId }: ItemRow = pick(activeItems(items), item, ITEMS)
+  const { itemId }: ItemRow = pick(itemsThatAre(status, items), item, status === 'active' ? ITEMS : ARCHIVED)
   return { vaultId: head.vault.vaultId, itemId }
 }
 
@@ -96,12 +108,12 @@ export function itemsOf(core: Core): Items {
   const read = async ({ actor, options }: KeyedPlace, vaultId: string, itemId: string): Promise<Item> =>
     itemOf(await readItem(actor, vaultId, itemId, options))
   return {
-    list: (vault, options) =>
+    list: (vault, { status: wanted = 'active', ...options } = {}) =>
       core.keyed(options, async (place) => {
         const rows = await inVault(place, vault, (vaultId) => listItems(place.actor, vaultId, place.options))
         const labels = new Map<string, string[]>()
         for (const { itemId, label } of rows.environment) labels.set(itemId, [...(labels.get(itemId) ?? []), label])
-        return activeItems(rows.items).map(({ itemId, name, website, status, itemVersion }) => ({
+        return itemsThatAre(wanted, rows.items).map(({ itemId, name, website, status, itemVersion }) => ({
           itemId,
           name,
           website,
@@ -134,5 +146,10 @@ export function itemsOf(core: Core): Items {
       }),
     archive: (vault, item, options) =>
       core.keyed(options, async (place) => (await changes()).archive(place, vault, item)),
+    restore: (vault, item, options) =>
+      core.keyed(options, async (place) => {
+        const { vaultId, itemId } = await (await changes()).restore(place, vault, item)
+        return read(place, vaultId, itemId)
+      }),
   }
 }

@@ -157,5 +157,15 @@ export async function vaultIdOf(place: Place, asked: string): Promise<string> {
   return (await verifiedVault(place, asked)).vaultId
 }
 
+/** The id of an archived vault: names lead to active ones, so the archived ones are asked for theirs. */
+export async function archivedVaultId({ actor, options }: Place, asked: string): Promise<string> {
+  if (VAULT_ID.test(asked)) return asked
+  const listed = await listVaults(actor, options)
+  const claimed = listed.filter((one) => one.claimed.status === 'archived' && one.claimed.name === asked)
+  const verified = await mapLimited(claimed, AT_ONCE, (one) => orAbsent(one.verify(options)))
+  const archived = verified.flatMap((one) => (one?.status === 'archived' ? [one] : []))
+  return pick(archived, asked, { ...VAULTS, what: 'archived vault' }).vaultId
+}
+
 export const verifiedVault = (place: Place, asked: string): Promise<VerifiedVaultRead> =>
   inVault(place, asked, (vaultId) => readVault(place.actor, vaultId, place.options))

@@ -55,8 +55,9 @@ export const FIELDS = {
   code: 'field_not_found',
 } as const
 
-export const activeItems = (items: Iterable<ItemRow>): ItemRow[] =>
-  [...items].filter(({ status }) => status === 'active')
+export const itemsThatAre = (wanted: ItemRow['status'], items: Iterable<ItemRow>): ItemRow[] =>
+  [...items].filter(({ status }) => status === wanted)
+export const activeItems = (items: Iterable<ItemRow>): ItemRow[] => itemsThatAre('active', items)
 
 interface Names {
   readonly items: readonly ItemRow[]

@@ -4,9 +4,9 @@ import { listOf, membersOf, verifySigned } from '../engine/answers.ts'
 import { verifyMaterial } from '../engine/content.ts'
 import { reencrypt } from '../engine/reencrypt.ts'
 import { readVerified, roundOf } from '../engine/verified.ts'
-import { archiveVault, createVault, renameVault } from '../engine/write-vaults.ts'
+import { archiveVault, createVault, renameVault, restoreVault } from '../engine/write-vaults.ts'
 import type { KeyedPlace } from './core.ts'
-import { vaultIdOf } from './names.ts'
+import { archivedVaultId, vaultIdOf } from './names.ts'
 import {
   type Classification,
   type NewVault,
@@ -39,6 +39,12 @@ export async function update(
 
 export async function archive(place: KeyedPlace, vault: string): Promise<void> {
   await archiveVault(place.actor, await vaultIdOf(place, vault), place.options)
+}
+
+export async function restore(place: KeyedPlace, vault: string): Promise<string> {
+  const vaultId = await archivedVaultId(place, vault)
+  await restoreVault(place.actor, vaultId, place.options)
+  return vaultId
 }
 
 export async function rotateKey(

@@ -79,6 +79,8 @@ export interface Vaults {
     options?: RequestOptions,
   ): ApiPromise<Vault>
   archive(vault: string, options?: RequestOptions): ApiPromise<void>
+  /** Makes an archived vault active again, as it was. */
+  restore(vault: string, options?: RequestOptions): ApiPromise<Vault>
   /** Whose signatures count in it, and why. */
   signers(vault: string, options?: RequestOptions): ApiPromise<readonly Signer[]>
   /** Who can decrypt it. */
@@ -160,6 +162,8 @@ export function vaultsOf(core: Core): Vaults {
     update: (vault, change, options) =>
       core.keyed(options, async (place) => fresh(place, await (await changes()).update(place, vault, change))),
     archive: (vault, options) => core.keyed(options, async (place) => (await changes()).archive(place, vault)),
+    restore: (vault, options) =>
+      core.keyed(options, async (place) => fresh(place, await (await changes()).restore(place, vault))),
     signers: (vault, options) => core.keyed(options, async (place) => (await verifiedVault(place, vault)).signers),
     holders: (vault, options) => core.keyed(options, (place) => holdersOf(place, vault)),
     rotateKey: (vault, { onProgress, reason, ...options } = {}) =>

@@ -10,7 +10,7 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // Catches: a grant that drops other entries, an item list without If-Match, pages that skip or repeat, a vault that is answered
 // without its proof, a project whose admins change without a signature, another project than was asked for, feedback that carries
-// a credential off this machine.
+// a credential off this machine, an archived item that is looked for among the active ones.
 
 let world: World
 let alice: Strongroom
@@ -22,7 +22,7 @@ afterAll(() => world.close())
 
 const own = () => `user:${world.founder.userId}`
 
-it('creates, lists, gets, renames and archives vaults, and says who signs and who can decrypt', async () => {
+it('creates, lists, gets, renames, archives and restores vaults, and says who signs and who can decrypt', async () => {
   const name = unique('vault')
   const bot = await world.agent('worker')
   const created = await alice.vaults.create({
@@ -54,9 +54,13 @@ it('creates, lists, gets, renames and archives vaults, and says who signs and wh
     name: 'ConflictError',
     code: 'vault_archived',
   })
+  expect(await errorOf(alice.vaults.restore(name))).toBeInstanceOf(NotFoundError)
+  expect(await alice.vaults.restore(`${name}2`)).toMatchObject({ vaultId: created.vaultId, status: 'active' })
+  expect(await alice.vaults.get(`${name}2`)).toMatchObject({ vaultId: created.vaultId })
+  expect(await errorOf(alice.vaults.restore(created.vaultId))).toMatchObject({ code: 'vault_not_archived' })
 })
 
-it('creates, imports, lists, gets, updates, moves and archives items', async () => {
+it('creates, imports, lists, gets, updates, moves, archives and restores items', async () => {
   const [from, to] = [unique('from'), unique('to')]
   await alice.vaults.create({ name: from })
   await alice.vaults.create({ name: to })
@@ -102,6 +106,22 @@ it('creates, imports, lists, gets, updates, moves and archives items', async () 
   expect(await errorOf(alice.items.get(from, 'database'))).toBeInstanceOf(NotFoundError)
   await alice.items.archive(to, 'database')
   expect(await alice.items.list(to)).toEqual([])
+  expect(await alice.items.list(to, { status: 'archived' })).toMatchObject([{ name: 'database', status: 'archived' }])
+  expect((await alice.secrets.env({ vault: to })).toObject()).toEqual({})
+  // Its label is another's meanwhile: two of one name are refused, and it stays where it is.
+  const other = await alice.items.create(to, {
+    name: 'other',
+    fields: [{ label: 'URL', value: 'theirs', isEnvironmentVariable: true }],
+  })
+  expect(await errorOf(alice.items.restore(to, 'database'))).toMatchObject({
+    code: 'validation_failed',
+    details: { label: 'URL' },
+  })
+  await alice.items.archive(to, other.itemId)
+  const restored = await alice.items.restore(to, 'database')
+  expect(restored).toMatchObject({ itemId: item.itemId, status: 'active' })
+  expect((await alice.secrets.env({ vault: to })).toObject()).toEqual({ URL: 'u2', MORE: 'm' })
+  expect(await errorOf(alice.items.restore(to, 'database'))).toBeInstanceOf(NotFoundError)
 })
 
 it('grants, changes and revokes access of one principal and leaves the others alone', async () => {

@@ -84,8 +84,18 @@ const RANK: Readonly<Record<VaultRole, number>> = { read: 0, write: 1, admin: 2 
 
 /** Whether the role allows it is asked before whether the vault still changes: a reader learns no more than a reader. */
 export function ensureWritable(vault: ReadableVault, needed: 'write' | 'admin' = 'write'): WritableVault {
-  if (RANK[vault.role] < RANK[needed])
-    throw new ApiError('vault_access_denied', { details: { role: needed.toUpperCase() } })
+  ensureRole(vault, needed)
   if (vault.status !== 'active') throw new ApiError('vault_archived')
   return vault as WritableVault
+}
+
+/** An archived vault takes one change: the one that makes it active again. */
+export function ensureRestorable(vault: ReadableVault): WritableVault {
+  ensureRole(vault, 'admin')
+  if (vault.status !== 'archived') throw new ApiError('vault_not_archived')
+  return vault as WritableVault
+}
+
+function ensureRole({ role }: ReadableVault, needed: VaultRole): void {
+  if (RANK[role] < RANK[needed]) throw new ApiError('vault_access_denied', { details: { role: needed.toUpperCase() } })
 }

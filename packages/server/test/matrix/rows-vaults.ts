@@ -40,6 +40,17 @@ export const vaultFor = (needs: Role, notFound: ErrorCode = 'vault_not_found'): 
   refuses: decide(needs, notFound),
 })
 
+/** Only what is archived is restored. */
+const restorable: Slot = {
+  kind: 'vault',
+  refuses: (caller, thing) => {
+    const role = roleIn(caller, thing)
+    if (role === undefined) return 'vault_not_found'
+    if (role !== 'admin') return 'vault_access_denied'
+    return thing.relation === 'archived' ? undefined : 'vault_not_archived'
+  },
+}
+
 /** An item that is named without its vault. */
 export const itemFor = (needs: Role): Slot => ({
   kind: 'vaultItem',
@@ -116,6 +127,7 @@ const vaults: readonly Row[] = [
   },
   write('PATCH /machine/vault/:id/update', 'write'),
   write('DELETE /machine/vault/:vaultId', 'admin'),
+  { ...write('POST /machine/vault/:vaultId/restore', 'admin'), ids: { vaultId: restorable } },
   {
     route: 'POST /machine/vault/:vaultId/commits',
     may: WRITING,

@@ -1,8 +1,9 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
-import { ConfirmByName } from '../../ui/dialog.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { shellWord } from '../../ui/shell-word.ts'
 import { toast } from '../../ui/toast.tsx'
+import { takeBack } from './restoring.ts'
 
 interface Members {
   readonly vault: { readonly vaultId: string; readonly name: string }
@@ -11,40 +12,42 @@ interface Members {
   onDone(): void
 }
 
-/** An archived item does not come back, so this asks for its name, or for how many there are. */
 export function ArchiveItemsForm({ vault, items, onClose, onDone }: Members) {
   const strongroom = useStrongroom()
   const queries = useQueryClient()
   const [only] = items
   const named = items.length === 1 && only ? only.name : `${items.length} items`
+  const look = () => queries.invalidateQueries({ queryKey: ['vault', vault.vaultId, 'items'], exact: true })
+  const undo = async (): Promise<void> => {
+    await takeBack(named, async () => {
+      for (const { itemId } of items) await strongroom.items.restore(vault.vaultId, itemId)
+    })
+    await look()
+  }
   const archive = useMutation({
     mutationFn: async () => {
       for (const { itemId } of items) await strongroom.items.archive(vault.vaultId, itemId)
     },
     onSuccess: () => {
-      toast(`Archived ${named}`)
+      toast(`Archived ${named}`, () => void undo())
       onClose()
       onDone()
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: ['vault', vault.vaultId, 'items'], exact: true }),
+    onSettled: look,
   })
   return (
-    <ConfirmByName
+    <FormDialog
       title={`Archive ${named}`}
       open
       onClose={onClose}
       action="Archive"
-      name={named}
       busy={archive.isPending}
       problem={archive.error}
       cli={items.map(({ name }) => `strongroom item archive ${shellWord(`${vault.name}/${name}`)}`).join(' && ')}
       onSubmit={() => archive.mutate()}
     >
       <p>Values are in no environment from then on, and references to them lead nowhere.</p>
-      <p>
-        <strong>This cannot be undone.</strong> An archived item does not come back; its values can be written into a
-        new one.
-      </p>
-    </ConfirmByName>
+      <p>Nothing is removed: archived items can be restored, with the values they had.</p>
+    </FormDialog>
   )
 }

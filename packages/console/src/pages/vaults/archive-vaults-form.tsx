@@ -2,16 +2,16 @@ import type { Vault } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useStrongroom } from '../../session/session.ts'
-import { ConfirmByName } from '../../ui/dialog.tsx'
+import { FormDialog } from '../../ui/dialog.tsx'
 import { shellWord } from '../../ui/shell-word.ts'
 import { toast } from '../../ui/toast.tsx'
+import { takeBack } from './restoring.ts'
 
 interface Members {
   readonly vaults: readonly Pick<Vault, 'vaultId' | 'name' | 'itemCount'>[]
   onClose(): void
 }
 
-/** A vault does not come back, so this asks for its name, or for how many there are. */
 export function ArchiveVaultsForm({ vaults, onClose }: Members) {
   const strongroom = useStrongroom()
   const queries = useQueryClient()
@@ -19,25 +19,31 @@ export function ArchiveVaultsForm({ vaults, onClose }: Members) {
   const [only] = vaults
   const named = vaults.length === 1 && only ? only.name : `${vaults.length} vaults`
   const items = vaults.reduce((sum, { itemCount }) => sum + itemCount, 0)
+  const look = () => queries.invalidateQueries({ queryKey: ['vaults'] })
+  const undo = async (): Promise<void> => {
+    await takeBack(named, async () => {
+      for (const { vaultId } of vaults) await strongroom.vaults.restore(vaultId)
+    })
+    await look()
+  }
   const archive = useMutation({
     // One after the other: each is a signed change of its own, and those that went through stay.
     mutationFn: async () => {
       for (const { vaultId } of vaults) await strongroom.vaults.archive(vaultId)
     },
     onSuccess: async () => {
-      toast(`Archived ${named}`)
+      toast(`Archived ${named}`, () => void undo())
       onClose()
       await navigate({ to: '/vaults' })
     },
-    onSettled: () => queries.invalidateQueries({ queryKey: ['vaults'] }),
+    onSettled: look,
   })
   return (
-    <ConfirmByName
+    <FormDialog
       title={`Archive ${named}`}
       open
       onClose={onClose}
       action="Archive"
-      name={named}
       busy={archive.isPending}
       problem={archive.error}
       cli={vaults.map(({ name }) => `strongroom vault archive ${shellWord(name)}`).join(' && ')}
@@ -45,12 +51,10 @@ export function ArchiveVaultsForm({ vaults, onClose }: Members) {
     >
       <p>
         {items === 1 ? '1 item is' : `${items} items are`} given to nobody from then on: no agent, no project. Nothing
-        is removed, and nothing in it can be changed.
+        in it can be changed.
       </p>
-      <p>
-        <strong>This cannot be undone.</strong> An archived vault does not come back.
-      </p>
+      <p>Nothing is removed: an administrator of the vault can restore it, as it was.</p>
       {vaults.length > 1 && <p className="text-ink-2">{vaults.map(({ name }) => name).join(', ')}</p>}
-    </ConfirmByName>
+    </FormDialog>
   )
 }

@@ -38,6 +38,12 @@ export const itemsQuery = (strongroom: Strongroom, vaultId: string) =>
     queryFn: ({ signal }) => strongroom.items.list(vaultId, { signal }),
   })
 
+export const archivedItemsQuery = (strongroom: Strongroom, vaultId: string) =>
+  queryOptions({
+    queryKey: ['vault', vaultId, 'archived items'],
+    queryFn: ({ signal }) => strongroom.items.list(vaultId, { status: 'archived', signal }),
+  })
+
 /** An item without its values: what a page may keep. */
 export interface ShownItem extends Omit<Item, 'fields'> {
   readonly receipt: Receipt

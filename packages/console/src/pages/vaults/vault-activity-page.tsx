@@ -15,6 +15,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'vault.create': 'created the vault',
   'vault.update': 'renamed or classified it',
   'vault.archive': 'archived it',
+  'vault.restore': 'restored it',
   'vault.commit': 'changed it',
   'vault.grant': 'wrapped its key for somebody',
   'vault.set-permissions': 'changed who has access',

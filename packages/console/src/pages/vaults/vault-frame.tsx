@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
-import { buttonClasses } from '../../ui/button.tsx'
+import { Button, buttonClasses } from '../../ui/button.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Seal } from '../../ui/seal.tsx'
@@ -12,6 +12,7 @@ import { When } from '../../ui/when.tsx'
 import { ArchiveVaultsForm } from './archive-vaults-form.tsx'
 import { EditVaultForm } from './edit-vault-form.tsx'
 import { vaultQuery } from './queries.ts'
+import { RestoreVaultForm } from './restore-vault-form.tsx'
 import { vaultTabs } from './vault-tabs.ts'
 
 function VaultMenu({ vault }: { readonly vault: Vault }) {
@@ -32,6 +33,16 @@ function VaultMenu({ vault }: { readonly vault: Vault }) {
       />
       {open === 'edit' && <EditVaultForm vault={vault} onClose={close} />}
       {open === 'archive' && <ArchiveVaultsForm vaults={[vault]} onClose={close} />}
+    </>
+  )
+}
+
+function Restore({ vault }: { readonly vault: Vault }) {
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>Restore</Button>
+      {isOpen && <RestoreVaultForm vault={vault} onClose={() => setOpen(false)} />}
     </>
   )
 }
@@ -78,11 +89,13 @@ export function VaultFrame({ vaultId, actions, children }: FrameMembers) {
         )
       }
       actions={
-        vault?.status === 'active' && (
+        vault?.status === 'active' ? (
           <>
             {vault.role === 'ADMIN' && <VaultMenu vault={vault} />}
             {actions}
           </>
+        ) : (
+          vault?.role === 'ADMIN' && <Restore vault={vault} />
         )
       }
       tabs={vaultTabs(vaultId)}

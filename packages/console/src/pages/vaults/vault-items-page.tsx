@@ -9,6 +9,7 @@ import { Answer, Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { When } from '../../ui/when.tsx'
 import { ArchiveItemsForm } from './archive-items-form.tsx'
+import { ArchivedItemsForm } from './archived-items-form.tsx'
 import { ItemDrawer } from './item-drawer.tsx'
 import { MoveItemsForm } from './move-items-form.tsx'
 import { NewItemForm } from './new-item-form.tsx'
@@ -97,7 +98,7 @@ export function VaultItemsPage() {
   const navigate = useNavigate()
   const { data: vault } = useQuery(vaultQuery(strongroom, vaultId))
   const items = useQuery(itemsQuery(strongroom, vaultId))
-  const [open, setOpen] = useState<'new' | 'paste'>()
+  const [open, setOpen] = useState<'new' | 'paste' | 'archived'>()
   const selection = useSelection()
   const { ids, toggle } = selection
   const place = { vaultId, name: vault?.name ?? 'vault' }
@@ -130,6 +131,9 @@ export function VaultItemsPage() {
       actions={
         canWrite && (
           <>
+            <Button kind="quiet" onClick={() => setOpen('archived')}>
+              Archived items
+            </Button>
             <Button onClick={() => setOpen('paste')} disabled={items.data === undefined}>
               Paste a .env
             </Button>
@@ -163,6 +167,7 @@ export function VaultItemsPage() {
           )
         }
       </Answer>
+      {open === 'archived' && <ArchivedItemsForm vault={place} onClose={close} />}
       {open === 'new' && <NewItemForm vault={place} onClose={close} />}
       {open === 'paste' && <PasteEnvForm vault={place} items={items.data ?? []} onClose={close} />}
       {item !== undefined && (

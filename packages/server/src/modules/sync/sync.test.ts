@@ -15,6 +15,7 @@ import {
   currentDek,
   edit,
   makeVault,
+  metaCommit,
   openVault,
   trustOf,
   vaultKeys,
@@ -103,7 +104,7 @@ it('brings every vault whole at first, each proven, and a few bytes when nothing
   expect(again).toMatchObject({ full: false, removed: [], vaults: [] })
 })
 
-it('ends equal to a full sync after every step of a random walk of writes, archives, access given and taken', async () => {
+it('ends equal to a full sync after every step of a random walk of writes, vaults and items put away and brought back, access given and taken', async () => {
   const vaultIds = [
     await makeVault(alice, { with: [{ identity: bot.identity, role: 'read' }] }),
     await makeVault(alice),
@@ -112,15 +113,23 @@ it('ends equal to a full sync after every step of a random walk of writes, archi
   let { cursor, ...first } = await sync(bot)
   kept = apply(kept, { cursor, ...first })
   const access = new Map(vaultIds.map((id, i) => [id, i === 0]))
+  const away = new Set<string>()
+  const putAwayOrBack = async (vaultId: string): Promise<void> => {
+    const isBack = away.delete(vaultId)
+    if (!isBack) away.add(vaultId)
+    const commit = await metaCommit(alice, vaultId, { status: isBack ? 'active' : 'archived' })
+    await alice.client.vaults[isBack ? 'restore' : 'archive']({ params: { vaultId }, body: { commit } })
+  }
   let random = 7
   const next = (below: number): number => {
     random = (random * 48_271) % 2_147_483_647
     return random % below
   }
-  for (let step = 0; step < 24; step++) {
+  for (let step = 0; step < 32; step++) {
     const vaultId = vaultIds[next(2)] as string
     const itemId = `itm_walk${vaultIds.indexOf(vaultId)}${next(4)}`
-    if (next(4) === 0) {
+    if (away.has(vaultId) || next(6) === 0) await putAwayOrBack(vaultId)
+    else if (next(4) === 0) {
       access.set(vaultId, !access.get(vaultId))
       await setAccess(vaultId, access.get(vaultId) === true)
     } else {

@@ -11,7 +11,13 @@ import {
   type VaultHeadPayload,
   vaultHead,
 } from '@strongroom/protocol'
-import { ensureWritable, openVault, type ReadableVault, type WritableVault } from '../../access/vaults.ts'
+import {
+  ensureRestorable,
+  ensureWritable,
+  openVault,
+  type ReadableVault,
+  type WritableVault,
+} from '../../access/vaults.ts'
 import { recordActivity } from '../../audit/activity.ts'
 import { record } from '../../audit/record.ts'
 import type { Replay, TxCtx } from '../../context.ts'
@@ -64,9 +70,28 @@ export async function commitVault(
   const plain = plainCommit(commit)
   const done = plain && (await commitPlain(ctx, vaultId, commit, plain, options))
   if (done) return done
-  const { rule, action, needs = 'write' } = options
   await lockOrgLog(ctx)
-  const vault = ensureWritable(await openVault(ctx, vaultId), needs)
+  return commitAny(ctx, ensureWritable(await openVault(ctx, vaultId), options.needs), commit, options)
+}
+
+/** Makes an archived vault active again. */
+export async function restoreVault(
+  ctx: TxCtx,
+  vaultId: string,
+  commit: Commit,
+  options: CommitOptions,
+): Promise<CommitReceipt> {
+  await lockOrgLog(ctx)
+  return commitAny(ctx, ensureRestorable(await openVault(ctx, vaultId)), commit, options)
+}
+
+async function commitAny(
+  ctx: TxCtx,
+  vault: WritableVault,
+  commit: Commit,
+  { rule, action }: CommitOptions,
+): Promise<CommitReceipt> {
+  const { vaultId } = vault
   let isRotated = false
   const changed = await check(ctx, vault, commit, (checked, before) => {
     rule(checked, before)

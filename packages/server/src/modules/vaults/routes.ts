@@ -1,7 +1,7 @@
 import type { vaults } from '@strongroom/contract'
 import type { Handlers } from '../../http/mount.ts'
 import { environmentFields } from './environment.ts'
-import { archive, commit, create, get, list, publicKeys, update, wrappedKey } from './service.ts'
+import { archive, commit, create, get, list, publicKeys, restore, update, wrappedKey } from './service.ts'
 
 export const vaultRoutes: Handlers<typeof vaults> = {
   create,
@@ -9,6 +9,7 @@ export const vaultRoutes: Handlers<typeof vaults> = {
   get,
   update,
   archive,
+  restore,
   commit,
   wrappedKey,
   publicKeys,

@@ -5,7 +5,7 @@ import { transact } from '../../context.ts'
 import type { Handler } from '../../http/mount.ts'
 import { readyJson } from '../../http/one-trip.ts'
 import { readVault, signedVault, signedWithKeys, vaultAnswer } from './answer.ts'
-import { type CommitRule, commitNewVault, commitVault, refuseUnless, replayReceipt } from './commit.ts'
+import { type CommitRule, commitNewVault, commitVault, refuseUnless, replayReceipt, restoreVault } from './commit.ts'
 import { commitTogether } from './commit-together.ts'
 import * as store from './store.ts'
 import { inTurn, transactInTurn } from './turns.ts'
@@ -40,6 +40,13 @@ const onlyMeta =
     refuseUnless(head.meta.status === status, 'another_status')
   }
 
+/** As it was before it was archived, also in name: what else shall be another is changed afterwards. */
+const onlyStatus: CommitRule = (checked, before) => {
+  onlyMeta('active')(checked, before)
+  const { name, classification } = checked.head.meta
+  refuseUnless(name === before?.meta.name && classification === before.meta.classification, 'only_the_status_changes')
+}
+
 export const update: Handler<typeof vaults.update> = (ctx, { params, body }) =>
   transactInTurn(
     ctx,
@@ -58,6 +65,14 @@ export const archive: Handler<typeof vaults.archive> = (ctx, { params, body }) =
         action: 'vault.archive',
         needs: 'admin',
       }),
+    replay,
+  )
+
+export const restore: Handler<typeof vaults.restore> = (ctx, { params, body }) =>
+  transactInTurn(
+    ctx,
+    [params.vaultId],
+    (ctx) => restoreVault(ctx, params.vaultId, body.commit, { rule: onlyStatus, action: 'vault.restore' }),
     replay,
   )
 

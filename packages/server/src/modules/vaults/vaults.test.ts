@@ -20,7 +20,8 @@ import { inOrg } from '../../context.ts'
 
 // Catches: rows of another moment than the proofs (atOneMoment left out), a vault shown to somebody its access list does not name
 // (the join on vault_access left out), a commit by a reader or with somebody else's signature, one on an older head, a change
-// that two commits both made, a route that takes another kind of change than its own.
+// that two commits both made, a route that takes another kind of change than its own, a vault that a writer
+// restores (ensureRestorable without the role), or that comes back under another name (onlyStatus taken for onlyMeta).
 
 let h: Harness
 let alice: FirstPerson
@@ -126,6 +127,35 @@ it('renames and archives by a signed head, and changes nothing afterwards', asyn
     'vault_archived',
   )
   expect((await alice.client.vaults.get({ params: { vaultId } })).vault.name).toBe('renamed')
+})
+
+it('restores an archived vault as it was, by an administrator of it and by nothing but the status', async () => {
+  const writer = await agentWriter(h, alice, 'worker')
+  const vaultId = await makeVault(alice, { with: [{ identity: writer.identity, role: 'write' }] })
+  await writeItems(alice, vaultId, [edit('itm_back', { BACK: '1' })])
+  const restore = (who: Pick<TestAgent, 'client'>, commit: Awaited<ReturnType<typeof metaCommit>>) =>
+    who.client.vaults.restore({ params: { vaultId }, body: { commit } })
+  const early = await metaCommit(alice, vaultId, {})
+  expect(await codeOf(restore(alice, early))).toBe('vault_not_archived')
+  const archiving = await metaCommit(alice, vaultId, { status: 'archived' })
+  await alice.client.vaults.archive({ params: { vaultId }, body: { commit: archiving } })
+  const before = await stored()
+  expect(await codeOf(restore(writer, await metaCommit(writer, vaultId, { status: 'active' })))).toBe(
+    'vault_access_denied',
+  )
+  expect(await codeOf(restore(stranger, await metaCommit(alice, vaultId, { status: 'active' })))).toBe(
+    'vault_not_found',
+  )
+  expect(await codeOf(restore(alice, archiving))).toBe('vault_head_conflict')
+  for (const meta of [{}, { status: 'active', name: 'other' }, { status: 'active', classification: 'public' }] as const)
+    expect(await codeOf(restore(alice, await metaCommit(alice, vaultId, meta)))).toBe('invalid_document')
+  expect(await stored()).toEqual(before)
+  const { vault } = await restore(alice, await metaCommit(alice, vaultId, { status: 'active' }))
+  expect(vault).toMatchObject({ status: 'active', name: 'payments', itemCount: 1 })
+  // It takes changes again, and its values are given again.
+  await writeItems(writer, vaultId, [edit('itm_more', { MORE: '1' })])
+  const { data } = await alice.client.vaults.environmentFields({ params: { vaultId } })
+  expect(data.map(({ row }) => row.label).sort()).toEqual(['BACK', 'MORE'])
 })
 
 it('refuses a commit of a reader, of somebody else’s signature, of another vault and of a stranger; nothing changes', async () => {
