@@ -8,6 +8,7 @@ import { closed, Id, listOf, Nullable, OneOf, Page, Text, Time } from './shapes.
 const running = { kind: 'user', anyOf: ['ORG_OWNER', 'ORG_ADMIN'] } as const satisfies Access
 
 export const RECORD_TYPES = ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'SRV', 'TXT'] as const
+export type RecordType = (typeof RECORD_TYPES)[number]
 
 /** As people write it, with umlauts if need be; what it is in the DNS is told in the answers. */
 const DomainName = Type.String({ minLength: 1, maxLength: 253, pattern: '^[^\\u0000-\\u0020/\\\\]+$' })
@@ -33,6 +34,25 @@ export type Domain = Static<typeof Domain>
 
 const byName = closed({ domain: DomainName })
 
+/** `missing`: the resolver says that there is none. `no_answer`: it could not say. */
+export const DNS_VERDICTS = ['same', 'differs', 'missing', 'no_answer'] as const
+export const DNS_REASONS = ['NXDOMAIN', 'NODATA', 'SERVFAIL', 'REFUSED', 'timeout', 'unreachable', 'failed'] as const
+export type DnsReason = (typeof DNS_REASONS)[number]
+
+/** All records of one name and type. How long others may keep them is not compared: caches count it down. */
+const CheckedSet = closed({
+  name: Type.String(),
+  type: OneOf(RECORD_TYPES),
+  expected: Type.Array(Type.String()),
+  /** What the resolver answered, of which the first few are shown, and long ones cut. */
+  found: Type.Array(Type.String()),
+  foundTotal: Type.Integer(),
+  verdict: OneOf(DNS_VERDICTS),
+  /** Why nothing was found. */
+  reason: Nullable(OneOf(DNS_REASONS)),
+})
+export type CheckedSet = Static<typeof CheckedSet>
+
 export const domains = {
   records: {
     api: 'machine',
@@ -52,6 +72,29 @@ export const domains = {
       records: Type.Array(DnsRecord),
     }),
     errors: ['invalid_domain', 'domain_not_found', 'domain_not_managed', 'dns_unavailable'],
+  },
+  check: {
+    api: 'machine',
+    method: 'GET',
+    path: '/domain-manager/dns-check',
+    summary: 'What a resolver answers now for the records of a managed domain, beside what they should be',
+    access: { kind: 'permission', permission: 'machine.domain.read' },
+    query: closed({
+      domain: DomainName,
+      type: Type.Optional(OneOf(RECORD_TYPES)),
+      name: Type.Optional(DomainName),
+    }),
+    response: closed({
+      domain: Type.String(),
+      serial: Type.Integer(),
+      checkedAt: Time,
+      /** Those that were asked. The operator chooses them. */
+      resolvers: Type.Array(Type.String()),
+      sets: Type.Array(CheckedSet),
+      /** How many sets more there are than one check asks about. */
+      unchecked: Type.Integer(),
+    }),
+    errors: ['invalid_domain', 'domain_not_found', 'domain_not_managed', 'dns_unavailable', 'rate_limited'],
   },
   list: {
     api: 'platform',

@@ -70,13 +70,21 @@ export const api = {
 export { type Attachment, MAX_PARTS, PART_BYTES } from './attachments.ts'
 export type { Budget, BudgetRule } from './budgets.ts'
 export type { CatalogueOffer } from './catalogue.ts'
-export type { DnsRecord, Domain } from './domains.ts'
+export {
+  type CheckedSet,
+  type DnsReason,
+  type DnsRecord,
+  type Domain,
+  RECORD_TYPES,
+  type RecordType,
+} from './domains.ts'
 export { ERRORS, type ErrorCode, type ErrorEntry } from './errors.ts'
 export { EVENT_TYPES, type EventType } from './event-types.ts'
 export type { FundingIntent } from './funding.ts'
 export type { Group } from './groups.ts'
 export type { License, Purchase, Termination } from './license-shapes.ts'
 export { CURRENCY, type Money, money, SCALE } from './money.ts'
+export { contains, MAX_NETWORKS, type Network, networkProblem, networkText, readNetwork } from './networks.ts'
 export { commonErrors, describeAccess, describeApi, errorsOf } from './openapi.ts'
 export {
   holds,
@@ -102,6 +110,7 @@ export {
   matchesEventType,
   unknownPatterns,
   type WebhookDelivery,
+  type WebhookDeliveryDetail,
   type WebhookEndpoint,
 } from './webhooks.ts'
 export {

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { type Network, networkProblem, readNetwork } from '@strongroom/contract'
 import { type ChainConfig, readChain } from './chain/chain-config.ts'
 import { StartError } from './errors.ts'
 import { type Catalogue, loadCatalogue, SANDBOX_CATALOGUE } from './licenses/catalogue.ts'
@@ -20,6 +21,8 @@ export interface Config {
   readonly rootKeyFile: string | undefined
   /** Host names this server answers for, besides loopback ones. */
   readonly hosts: readonly string[]
+  /** Proxies in front of this server, whose X-Forwarded-For names the client. */
+  readonly trustedProxies: readonly Network[]
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error' | 'silent'
   readonly metricsToken: string | undefined
   /** An OpenTelemetry collector; absent: no spans are made. */
@@ -39,6 +42,8 @@ export interface Config {
   readonly egress: EgressPolicy
   /** Absent: records of domains lie in the database. */
   readonly powerDns: PowerDnsConfig | undefined
+  /** Whom the records of domains are checked with; the resolvers of the machine if there are none. */
+  readonly dnsResolvers: readonly string[]
 }
 
 /** A PowerDNS authoritative server, by its HTTP API. */
@@ -145,7 +150,33 @@ const list = (text: string): readonly string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '')
 
+/** A network of no bits would let every caller choose their address. */
+const trustedProxies = (env: NodeJS.ProcessEnv): readonly Network[] =>
+  list(env.STRONGROOM_TRUSTED_PROXIES ?? '').map((text) => {
+    const network = readNetwork(text)
+    if (network && network.bits > 0) return network
+    const problem = network ? 'is everybody' : networkProblem(text)
+    throw invalid(
+      `STRONGROOM_TRUSTED_PROXIES: ${JSON.stringify(text)} ${problem}`,
+      'write the addresses of your proxies, such as 10.1.0.5 or 10.1.0.0/28',
+    )
+  })
+
 const NAME_SERVER = /^(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::[0-9]{1,5})?$/
+
+/** Addresses, never names: nobody is there yet to look them up. */
+function nameServers(env: NodeJS.ProcessEnv, name: string): readonly string[] {
+  const servers = list(env[name] ?? '')
+  for (const text of servers) {
+    const [, v6, v4] = NAME_SERVER.exec(text) ?? []
+    if (isIP(text) === 0 && isIP(v6 ?? v4 ?? '') === 0)
+      throw invalid(
+        `${name}: ${JSON.stringify(text)} is no address`,
+        'write 10.1.0.53, 10.1.0.53:5353 or [fd00::53]:53',
+      )
+  }
+  return servers
+}
 
 function readEgress(env: NodeJS.ProcessEnv): EgressPolicy {
   const ownHosts = list(env.STRONGROOM_HOSTS ?? '').map((host) => host.toLowerCase())
@@ -155,16 +186,7 @@ function readEgress(env: NodeJS.ProcessEnv): EgressPolicy {
       throw invalid(`STRONGROOM_EGRESS_ALLOW: ${JSON.stringify(text)} is no network`, 'write it as 10.1.0.0/16')
     return network
   })
-  const nameServers = list(env.STRONGROOM_NAME_SERVERS ?? '')
-  for (const text of nameServers) {
-    const [, v6, v4] = NAME_SERVER.exec(text) ?? []
-    if (isIP(text) === 0 && isIP(v6 ?? v4 ?? '') === 0)
-      throw invalid(
-        `STRONGROOM_NAME_SERVERS: ${JSON.stringify(text)} is no address`,
-        'write 10.1.0.53, 10.1.0.53:5353 or [fd00::53]:53',
-      )
-  }
-  return { allowed, ownHosts, nameServers }
+  return { allowed, ownHosts, nameServers: nameServers(env, 'STRONGROOM_NAME_SERVERS') }
 }
 
 const GIB = 1_073_741_824
@@ -205,6 +227,7 @@ export function readConfig(
       .split(',')
       .map((host) => host.trim().toLowerCase())
       .filter((host) => host !== ''),
+    trustedProxies: trustedProxies(env),
     logLevel,
     metricsToken: env.STRONGROOM_METRICS_TOKEN,
     otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
@@ -215,6 +238,7 @@ export function readConfig(
     chain: readChain(env),
     egress: readEgress(env),
     powerDns: readPowerDns(env),
+    dnsResolvers: nameServers(env, env.STRONGROOM_DNS_RESOLVER ? 'STRONGROOM_DNS_RESOLVER' : 'STRONGROOM_NAME_SERVERS'),
     catalogue: env.STRONGROOM_CATALOGUE ? loadCatalogue(env.STRONGROOM_CATALOGUE) : SANDBOX_CATALOGUE,
     attachmentLimits: {
       asset: bytes(env, 'STRONGROOM_ATTACHMENT_BYTES', GIB),

@@ -14,6 +14,8 @@ export type NewBudget = Input<typeof budgets.create>['body']
 export type BudgetChange = Input<typeof budgets.update>['body']
 export type DnsRecords = Output<typeof domains.records>
 export type DnsQuestion = Input<typeof domains.records>['query']
+export type DnsCheck = Output<typeof domains.check>
+export type DnsCheckQuestion = Input<typeof domains.check>['query']
 
 export interface Billing extends Funding, Charges {
   /** What was paid in, what is held, what is left. */
@@ -34,6 +36,8 @@ export interface Budgets {
 export interface Domains {
   /** The DNS records of a managed domain. */
   records(question: DnsQuestion, options?: RequestOptions): ApiPromise<DnsRecords>
+  /** What a resolver answers for them now; the server asks it. */
+  check(question: DnsCheckQuestion, options?: RequestOptions): ApiPromise<DnsCheck>
 }
 
 export const billingOf = (core: Core): Billing => ({
@@ -72,4 +76,5 @@ export const budgetsOf = (core: Core): Budgets => ({
 export const domainsOf = (core: Core): Domains => ({
   records: (query, options) =>
     core.call(options, ({ client, options: call }) => client.domains.records({ query }, call)),
+  check: (query, options) => core.call(options, ({ client, options: call }) => client.domains.check({ query }, call)),
 })

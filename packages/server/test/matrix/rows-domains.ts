@@ -12,6 +12,12 @@ export const DOMAINS: readonly Row[] = [
     ids: { domain: inOrg },
     query: ({ domain = '' }) => ({ domain }),
   },
+  {
+    route: 'GET /machine/domain-manager/dns-check',
+    may: permitted('machine.domain.read'),
+    ids: { domain: inOrg },
+    query: ({ domain = '' }) => ({ domain }),
+  },
   { route: 'GET /platform/domain', may: RUNNING },
   {
     route: 'POST /platform/domain',

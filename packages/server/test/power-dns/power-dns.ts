@@ -20,6 +20,8 @@ export const whyNoPowerDns = (): string | undefined =>
 
 export interface PowerDnsServer {
   readonly config: PowerDnsConfig
+  /** Where it answers resolvers: `127.0.0.1:port`. */
+  readonly address: string
   makeZone(name: string): Promise<void>
   /** What a resolver is told, each answer on a line of its own. */
   dig(name: string, type: string): string[]
@@ -77,6 +79,7 @@ export async function startPowerDns(): Promise<PowerDnsServer> {
   }
   return {
     config,
+    address: `127.0.0.1:${port}`,
     makeZone: async (name) => {
       const made = await ask('/zones', { name: `${name}.`, kind: 'Native', nameservers: [`ns1.${name}.`] })
       if (made.status !== 201) throw new Error(`PowerDNS made no zone: ${made.status} ${await made.text()}`)

@@ -5,9 +5,9 @@ import { arg, command, flag, type Result } from '../../model/command.ts'
 import { table } from '../../output/table.ts'
 
 const shapes = () => import('../../schemas/money.ts')
-const SET = ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'SRV', 'TXT'] as const
-const READ = [...SET, 'SOA'] as const
-type SetType = (typeof SET)[number]
+export const SET_TYPES = ['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'SRV', 'TXT'] as const
+const READ = [...SET_TYPES, 'SOA'] as const
+type SetType = (typeof SET_TYPES)[number]
 type DnsRecord = DnsRecords['records'][number]
 
 const recordsOf = async (cli: Cli, domain: string, type?: (typeof READ)[number]): Promise<DnsRecords> =>
@@ -43,12 +43,12 @@ interface Wanted {
   readonly contents: readonly string[]
 }
 
-const isSettable = (type: string): type is SetType => (SET as readonly string[]).includes(type)
+const isSettable = (type: string): type is SetType => (SET_TYPES as readonly string[]).includes(type)
 
 function wantedOf(name: string | undefined, given: string | undefined, contents: readonly string[]): Wanted {
   const type = given ?? ''
   if (name === undefined || !isSettable(type))
-    throw new CliError('usage', `say which records: their name, and one of ${SET.join(', ')}`)
+    throw new CliError('usage', `say which records: their name, and one of ${SET_TYPES.join(', ')}`)
   return { name, type, contents }
 }
 
@@ -117,7 +117,7 @@ export const record = command({
   args: {
     action: arg.one(ACTIONS.join(', '), { choices: ACTIONS }),
     name: arg.maybe('the name, such as www.example.com; with list a domain'),
-    type: arg.maybe(SET.join(', '), { choices: SET }),
+    type: arg.maybe(SET_TYPES.join(', '), { choices: SET_TYPES }),
     content: arg.rest('what they hold'),
   },
   flags: {

@@ -1,4 +1,5 @@
-import type { DnsRecord, Domain } from '@strongroom/contract'
+import type { CheckedSet, DnsRecord, Domain } from '@strongroom/contract'
+import type { DnsCheck } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
@@ -8,6 +9,7 @@ import { Menu } from '../../ui/menu.tsx'
 import { Answer, ProblemNote } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { toast } from '../../ui/toast.tsx'
+import { CheckButton, CheckResult, useCheck, Verdict } from './check-result.tsx'
 import { recordsQuery } from './queries.ts'
 import { RecordForm } from './record-form.tsx'
 import { RemoveDomainForm } from './remove-domain-form.tsx'
@@ -61,12 +63,36 @@ const columnsOf = ({ onEdit, onRemove }: Choices): readonly Column<DnsRecord>[] 
   },
 ]
 
-function Records({ domain, zone }: { readonly domain: string; readonly zone: Zone }) {
+type Checked = ReadonlyMap<string, CheckedSet>
+const setKey = ({ name, type }: { readonly name: string; readonly type: string }): string => `${name} ${type}`
+
+/** Of records that were changed since then, it says nothing any more. */
+const checkedOf = ({ serial }: Zone, check: DnsCheck | undefined): Checked =>
+  new Map(check?.serial === serial ? check.sets.map((set) => [setKey(set), set]) : [])
+
+const verdictColumn = (checked: Checked): Column<DnsRecord> => ({
+  id: 'resolver',
+  header: 'Resolver',
+  sort: (record) => checked.get(setKey(record))?.verdict ?? '',
+  cell: (record) => {
+    const set = record.disabled ? undefined : checked.get(setKey(record))
+    return set ? <Verdict set={set} /> : <span className="text-ink-3">not checked</span>
+  },
+})
+
+interface RecordsMembers {
+  readonly domain: string
+  readonly zone: Zone
+  readonly check: DnsCheck | undefined
+}
+
+function Records({ domain, zone, check }: RecordsMembers) {
   const { records, serial: ifSerial } = zone
   const set = useSetRecords(domain)
   const [editing, setEditing] = useState<DnsRecord>()
   const { mutate } = set
-  const columns = useMemo(
+  const checked = useMemo(() => checkedOf(zone, check), [zone, check])
+  const own = useMemo(
     () =>
       columnsOf({
         onEdit: setEditing,
@@ -82,6 +108,10 @@ function Records({ domain, zone }: { readonly domain: string; readonly zone: Zon
           ),
       }),
     [records, ifSerial, mutate],
+  )
+  const columns = useMemo(
+    () => (checked.size === 0 ? own : [...own.slice(0, -1), verdictColumn(checked), ...own.slice(-1)]),
+    [own, checked],
   )
   return (
     <>
@@ -111,6 +141,7 @@ type Open = 'add' | 'remove'
 /** The records of one domain, and what its runners can do about them. */
 export function RecordsPart({ domain: { domain, managed } }: { readonly domain: Domain }) {
   const records = useQuery(recordsQuery(useStrongroom(), managed ? domain : undefined))
+  const check = useCheck(domain)
   const [open, setOpen] = useState<Open>()
   const close = (): void => setOpen(undefined)
   return (
@@ -120,12 +151,14 @@ export function RecordsPart({ domain: { domain, managed } }: { readonly domain: 
         <div className="flex flex-wrap items-center gap-2">
           {records.data && <span className="text-label text-ink-3">serial {records.data.serial}</span>}
           <Button onClick={() => setOpen('remove')}>Remove the domain</Button>
+          {managed && <CheckButton check={check} />}
           {managed && <Button onClick={() => setOpen('add')}>Add a record</Button>}
         </div>
       </div>
+      <CheckResult domain={domain} serial={records.data?.serial} check={check} />
       {managed ? (
         <Answer of={records} what="its records">
-          {(zone) => <Records domain={domain} zone={zone} />}
+          {(zone) => <Records domain={domain} zone={zone} check={check.data} />}
         </Answer>
       ) : (
         <p className="px-6 text-ink-2">It belongs to the organisation; its records are kept elsewhere.</p>

@@ -34,9 +34,17 @@ const MAX_BYTES = 16_777_216
 const withoutDot = (name: string): string => name.replace(/\.$/, '')
 const withDot = (name: string): string => `${name}.`
 
-/** `"one" "two"` is one text. */
-const unquoted = (content: string): string =>
-  [...content.matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, part = '']) => part.replace(/\\(.)/g, '$1')).join('')
+/** `"one" "two"` is one text, and `\195\188` in it is a letter. */
+function unquoted(content: string): string {
+  const parts = [
+    ...Buffer.from(content)
+      .toString('latin1')
+      .matchAll(/"((?:[^"\\]|\\.)*)"/g),
+  ]
+  const bare = (part: string): string =>
+    part.replace(/\\(?:(\d{3})|(.))/g, (_, byte, one) => one ?? String.fromCharCode(Number(byte)))
+  return Buffer.from(parts.map(([, part = '']) => bare(part)).join(''), 'latin1').toString()
+}
 
 /** In pieces of at most 255 bytes, as a TXT record has them. */
 function quoted(content: string): string {

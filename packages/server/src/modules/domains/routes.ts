@@ -1,5 +1,5 @@
 import type { domains } from '@strongroom/contract'
 import type { Handlers } from '../../http/mount.ts'
-import { add, list, records, remove, setRecords } from './service.ts'
+import { add, check, list, records, remove, setRecords } from './service.ts'
 
-export const domainRoutes: Handlers<typeof domains> = { records, list, add, remove, setRecords }
+export const domainRoutes: Handlers<typeof domains> = { records, check, list, add, remove, setRecords }

@@ -4,7 +4,9 @@ import { type Ctx, type TxCtx, transact } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { listAnswer } from '../../http/pagination.ts'
+import { type Limit, makeRateLimiter } from '../../http/rate-limit.ts'
 import { emit } from '../../outbox/outbox.ts'
+import { checkRecords } from './check.ts'
 import { inDns, requireName, within } from './names.ts'
 import { makePowerDns, type PowerDns } from './power-dns.ts'
 import { readRecords, show, type Zone } from './records.ts'
@@ -29,20 +31,47 @@ async function openManaged({ db, principal }: TxCtx, name: string): Promise<stor
   return domain
 }
 
-export const records: Handler<typeof domains.records> = async (ctx, { query }) => {
+interface Question {
+  readonly domain: string
+  readonly type?: string
+  readonly name?: string
+}
+
+/** The records that a question is about. PowerDNS is asked between transactions, never inside one. */
+async function readZone(ctx: Ctx, query: Question): Promise<Zone & { readonly domain: string }> {
   const name = requireName(query.domain)
   const wanted = query.name === undefined ? undefined : requireName(query.name)
   const powerDns = powerDnsOf(ctx)
-  // PowerDNS is asked between transactions, never inside one.
-  const [domain, kept] = await transact(ctx, async (ctx) => {
+  const [{ domain }, kept] = await transact(ctx, async (ctx) => {
     const row = await openManaged(ctx, name)
     return [row, powerDns ? undefined : await store.zoneOf(ctx.db, ctx.principal.orgId, row)] as const
   })
-  const zone: Zone = kept ?? found(await powerDns?.zone(domain.domain), 'domain_not_managed')
+  const zone: Zone = kept ?? found(await powerDns?.zone(domain), 'domain_not_managed')
   const fitting = zone.records.filter(
     (one) => (query.type === undefined || one.type === query.type) && (wanted === undefined || one.name === wanted),
   )
-  return { domain: domain.domain, managed: true, serial: zone.serial, records: fitting.map(show) }
+  return { domain, serial: zone.serial, records: fitting }
+}
+
+export const records: Handler<typeof domains.records> = async (ctx, { query }) => {
+  const { domain, serial, records } = await readZone(ctx, query)
+  return { domain, managed: true, serial, records: records.map(show) }
+}
+
+/** In memory, since a check changes nothing: each process counts for itself. */
+const checks = makeRateLimiter()
+const CHECKS: Limit = { perMinute: 20, burst: 10 }
+
+function requireTurn({ principal, now }: Ctx): void {
+  const { allowed, resetSeconds } = checks.take(principal.id, CHECKS, now().getTime())
+  if (!allowed) throw new ApiError('rate_limited', { headers: { 'retry-after': String(resetSeconds) } })
+}
+
+export const check: Handler<typeof domains.check> = async (ctx, { query }) => {
+  const { domain, serial, records } = await readZone(ctx, query)
+  requireTurn(ctx)
+  const checkedAt = ctx.now().toISOString()
+  return { domain, serial, checkedAt, ...(await checkRecords(ctx.config, records)) }
 }
 
 export const list: Handler<typeof domains.list> = (ctx, { query }) =>
