@@ -5,7 +5,8 @@ import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: keys of an agent in the open or shown by any verb but `bundle`, a bundle shown to a coding agent, an agent left behind
-// by a create that failed, old keys that are lost before the new ones count, something ended without asking.
+// by a create that failed, old keys that are lost before the new ones count, something ended without asking. Seen red: limits that are
+// not sent, a day that does not exist, limits that cannot be taken away.
 
 let world: World
 let machine: Machine
@@ -117,6 +118,42 @@ it('leaves no agent and no profile behind where making it failed', async () => {
   expect((await machine.call(['config', 'profiles'])).stdout).not.toMatch(/nobody|checkout-bot-2/)
   const nameless = await machine.call(['agent', 'create', '--json'])
   expect(nameless.error()).toMatchObject({ code: 'input_required', exitCode: 2 })
+})
+
+it('limits an agent in time and to networks, says so, and takes both away again', async () => {
+  const create = ['agent', 'create', 'edge-bot', '--vault', 'prod', '--expires', '30d', '--network', '192.0.2.0/24']
+  const ended = await machine.call([...create, '--network', '2001:DB8::/32'])
+  expect(ended).toMatchObject({ code: 0, stderr: '' })
+  expect(ended.stdout).toMatch(/✓ Until {11}\d+ [A-Z][a-z]{2}.*\n✓ From {12}192\.0\.2\.0\/24, 2001:db8::\/32\n/)
+  const refused = await machine.call(['agent', 'test', 'edge-bot', '--json'])
+  expect(refused.error()).toMatchObject({ code: 'network_not_allowed', exitCode: 4 })
+  expect(refused.error().message).toContain('127.0.0.1')
+
+  const update = (...flags: string[]) => ['agent', 'update', 'edge-bot', ...flags]
+  expect(await jsonOf(machine, update('--network', '127.0.0.1', '--expires', '2199-12-31'))).toMatchObject({
+    expiresAt: '2199-12-31T00:00:00.000Z',
+    networks: ['127.0.0.1'],
+  })
+  expect((await machine.call(['agent', 'test', 'edge-bot'])).code).toBe(0)
+  const shown = (await machine.call(['agent', 'show', 'edge-bot'])).stdout
+  expect(shown).toMatch(/^expires {3}\d+ [A-Z][a-z]{2} (2199|2200) \d\d:\d\d$/m)
+  expect(shown).toMatch(/^networks {2}127\.0\.0\.1$/m)
+  expect((await machine.call(['agent', 'list'])).stdout).toMatch(/^edge-bot +active +\d+ [A-Z][a-z]{2} (2199|2200) /m)
+
+  for (const wrong of [
+    ['--expires', 'soon'],
+    ['--expires', '2027-02-30'],
+    ['--expires', '30'],
+    ['--network', '10.1.2.3/8'],
+  ])
+    expect((await machine.call([...update(...wrong), '--json'])).error()).toMatchObject({ code: 'usage', exitCode: 2 })
+  const past = await machine.call([...update('--expires', '2020-01-01'), '--json'])
+  expect(past.error()).toMatchObject({ code: 'validation_failed' })
+  expect(await jsonOf(machine, update('--expires', 'never', '--network', 'any'))).toMatchObject({
+    expiresAt: null,
+    networks: [],
+  })
+  expect((await machine.call(['agent', 'show', 'edge-bot'])).stdout).not.toMatch(/^(expires|networks)/m)
 })
 
 it('changes, links and ends an agent; what does not come back asks first', async () => {

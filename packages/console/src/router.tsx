@@ -78,7 +78,7 @@ const newAgent = createRoute({
   ...at('/agents/new'),
   validateSearch: texts(
     ...(['step', 'name', 'description', 'kind', 'vaults', 'permissions'] as const),
-    ...(['budget', 'window', 'once', 'keys', 'bits', 'agent'] as const),
+    ...(['budget', 'window', 'once', 'expires', 'networks', 'keys', 'bits', 'agent'] as const),
   ),
   component: lazyRouteComponent(() => import('./pages/agents/new-agent-page.tsx'), 'NewAgentPage'),
 })

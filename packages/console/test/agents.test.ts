@@ -11,7 +11,8 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 // a machine makes itself; and how a key goes on or ends.
 // Seen red: Continue without a stored key, no question on leaving, a resume that wraps nothing, a signature that is never sent, one for
 // another key than the pasted one, a rotation that tells the server before the new bundle is stored, a vault whose key counts without
-// being held, a second budget or a group that does not count in a comparison.
+// being held, a second budget or a group that does not count in a comparison, a wizard that does not send the limits, a day that is
+// chosen and not named, an agent that has expired and is called active.
 
 let world: World
 beforeAll(async () => {
@@ -157,6 +158,62 @@ it('goes on with the vaults that could not be wrapped at first', async () => {
   await page.getByText('Waiting for resumed-bot').waitFor()
   const held = await Promise.all([prodId, stagingId].map((id) => world.demo.strongroom.vaults.holders(id)))
   expect(held.map((holders) => holders.some(({ name }) => name === 'resumed-bot'))).toEqual([true, true])
+  await tab.context.close()
+})
+
+it('limits an agent in time and to networks, says what that means, and says that it has expired', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  await visit(tab, '/agents/new?name=night-bot&step=limits')
+  const panel = page.getByRole('complementary', { name: 'What this means' })
+  await panel.getByText('From every network, until you end it.').waitFor()
+  await page.getByLabel('Networks it may be used from').fill('192.0.2.0/24\n10.1.2.3/8')
+  await page.getByText('10.1.2.3/8 names one machine and a network at once; the network is 10.0.0.0/8.').waitFor()
+  await expect.poll(() => button(tab, 'Continue').isDisabled()).toBe(true)
+  await page.getByLabel('Networks it may be used from').fill('192.0.2.0/24\n2001:db8::/32')
+  await page.getByLabel('Its keys expire').selectOption('on a day')
+  await expect.poll(() => button(tab, 'Continue').isDisabled()).toBe(true)
+  await page.getByLabel('Day', { exact: true }).fill('2020-01-01')
+  await page.getByText('Choose a day that is still to come.').waitFor()
+  await page.getByLabel('Day', { exact: true }).fill('2199-12-31')
+  await panel.getByText('Only from 192.0.2.0/24, 2001:db8::/32, until 31 December 2199.').waitFor()
+  await page.getByLabel('Its keys expire').selectOption('in 90 days')
+  await panel.getByText('Only from 192.0.2.0/24, 2001:db8::/32, for 90 days.').waitFor()
+  await panel.getByText('--expires 90d --network 192.0.2.0/24 --network 2001:db8::/32').waitFor()
+  await button(tab, 'Continue').click()
+  await page.getByRole('radio', { name: /Let the machine make it/ }).check()
+  await button(tab, 'Enrol night-bot').click()
+  await button(tab, 'Download enrolment').waitFor()
+  const { agents } = world.demo.strongroom
+  const find = async () => (await agents.list().all()).find(({ name }) => name === 'night-bot')
+  const made = await find()
+  expect(made?.networks).toEqual(['192.0.2.0/24', '2001:db8::/32'])
+  expect(Math.round(((made?.expiresAt?.getTime() ?? 0) - Date.now()) / 86_400_000)).toBe(90)
+
+  const agentId = made?.agentId ?? ''
+  const answer = `**/api/v1/machine/agent/${agentId}`
+  await page.route(answer, async (route) => {
+    const response = await route.fetch()
+    const { agent } = (await response.json()) as { agent: object }
+    await route.fulfill({ response, json: { agent: { ...agent, expiresAt: '2026-01-01T00:00:00.000Z' } } })
+  })
+  await visit(tab, `/agents/${agentId}`)
+  await page.getByText('expired', { exact: true }).waitFor()
+  await page.getByText('its keys are refused. Edit it to give it more time').waitFor()
+  await page.unroute(answer)
+  await visit(tab, '/agents')
+  await visit(tab, `/agents/${agentId}`)
+  await page.getByText('192.0.2.0/24, 2001:db8::/32').waitFor()
+  await button(tab, 'Edit').click()
+  const form = page.getByRole('dialog', { name: 'Edit night-bot' })
+  await form.getByLabel('Networks it may be used from').fill('')
+  await form.getByLabel('Its keys expire').selectOption('never')
+  await form.getByText('strongroom agent update night-bot --expires never --network any').waitFor()
+  await form.getByRole('button', { name: 'Save' }).click()
+  await form.waitFor({ state: 'detached' })
+  expect(await find()).toMatchObject({ expiresAt: null, networks: [] })
+  await page.getByText('every one').waitFor()
+  expect(tab.problems).toEqual([])
   await tab.context.close()
 })
 

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { TenantRoleEntry } from './identity.ts'
+import { MAX_NETWORKS } from './networks.ts'
 import { PERMISSIONS, TENANT_ROLES } from './permissions.ts'
 import type { Access, Routes } from './route.ts'
 import { closed, Id, listOf, Name, Nullable, OneOf, Page, Text, Time } from './shapes.ts'
@@ -21,6 +22,15 @@ const Description = Text(2000)
 const PermissionNames = Type.Array(OneOf(PERMISSIONS), { maxItems: 64, uniqueItems: true })
 const GroupIds = Type.Array(Id, { maxItems: 64, uniqueItems: true })
 const TenantRoles = Type.Array(TenantRoleEntry, { maxItems: 64, uniqueItems: true })
+const Networks = Type.Array(Type.String({ minLength: 2, maxLength: 49 }), {
+  maxItems: MAX_NETWORKS,
+  uniqueItems: true,
+  description: 'Addresses and networks that its keys may be used from, such as 10.1.0.0/16 or 2001:db8::/32; none: any',
+})
+const ExpiresAt = Type.String({
+  format: 'date-time',
+  description: 'In the future: its keys are refused from then on. ISO 8601, UTC',
+})
 
 const Agent = closed({
   agentId: Id,
@@ -32,6 +42,8 @@ const Agent = closed({
   securityGroups: Type.Array(closed({ groupId: Id, name: Type.String() })),
   accessKey: Nullable(Type.String({ description: 'The public half of the API key; null if there is none' })),
   vaultItem: Nullable(closed({ vaultId: Id, itemId: Id })),
+  expiresAt: Nullable(Time),
+  networks: Type.Array(Type.String()),
   createdBy: Type.String(),
   createdAt: Time,
   archivedAt: Nullable(Time),
@@ -71,6 +83,8 @@ export const agents = {
       permissions: PermissionNames,
       securityGroups: Type.Optional(GroupIds),
       tenantRoles: Type.Optional(TenantRoles),
+      expiresAt: Type.Optional(ExpiresAt),
+      networks: Type.Optional(Networks),
     }),
     status: 201,
     response: AgentWithKey,
@@ -100,7 +114,7 @@ export const agents = {
     api: 'machine',
     method: 'PATCH',
     path: '/agent/:id',
-    summary: 'Changes name, description, permissions or security groups; what is left out stays',
+    summary: 'Changes name, description, permissions, security groups or limits; what is left out stays',
     access: writing,
     params,
     body: Type.Object(
@@ -109,6 +123,8 @@ export const agents = {
         description: Type.Optional(Description),
         permissions: Type.Optional(PermissionNames),
         securityGroups: Type.Optional(GroupIds),
+        expiresAt: Type.Optional(Nullable(ExpiresAt)),
+        networks: Type.Optional(Networks),
       },
       { additionalProperties: false, minProperties: 1 },
     ),

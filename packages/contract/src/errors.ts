@@ -33,6 +33,11 @@ export const ERRORS = {
   unauthorized: entry(401, 'These credentials are not valid.', 'Log in again, and send one credential only.'),
   missing_api_key: entry(401, 'This route takes an API key only, and there is none.', 'Send X-API-Key.'),
   invalid_api_key: entry(401, 'This API key is not valid.', 'Ask whoever manages the agent for a new key.'),
+  agent_expired: entry(
+    401,
+    'This agent has expired: its keys are valid, and its time is over.',
+    'Ask whoever manages the agent to move its expiry: strongroom agent update NAME --expires 30d.',
+  ),
   invalid_setup_token: entry(
     401,
     'This setup token is not valid or was used before.',
@@ -51,6 +56,11 @@ export const ERRORS = {
     403,
     'Nobody can give what they do not hold.',
     'Leave out what details name, or ask somebody who holds it.',
+  ),
+  network_not_allowed: entry(
+    403,
+    'This agent may not be used from the address this request came from.',
+    'Ask from one of the networks of the agent, or have this one added; details name the address.',
   ),
   agent_principal_required: entry(403, 'Only agents can call this route.', 'Use the API key of an agent.'),
   global_admin_required: entry(

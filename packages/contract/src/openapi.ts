@@ -4,11 +4,19 @@ import { type Access, API_PREFIX, type Route, type Routes } from './route.ts'
 
 // Contract → OpenAPI 3.1. Shapes already are JSON Schema, so nothing is described a second time.
 
+const CREDENTIAL_ERRORS: readonly ErrorCode[] = [
+  'missing_machine_auth',
+  'unauthorized',
+  'invalid_api_key',
+  'agent_expired',
+  'network_not_allowed',
+]
+
 /** The refusals every route of its kind can answer with. */
 export function commonErrors({ access, method, body, query, params }: Route): readonly ErrorCode[] {
   const known: ErrorCode[] = ['rate_limited', 'internal_error', 'not_ready', 'overloaded', 'wrong_host']
   if (access.kind === 'setup') known.push('invalid_setup_token')
-  else if (access.kind !== 'public') known.push('missing_machine_auth', 'unauthorized', 'invalid_api_key')
+  else if (access.kind !== 'public') known.push(...CREDENTIAL_ERRORS)
   if (access.kind === 'permission' || access.kind === 'global-admin' || (access.kind === 'agent' && access.permission))
     known.push('machine_permission_denied')
   if (access.kind === 'permission' && access.tenantRole) known.push('role_required')

@@ -20,6 +20,7 @@ const TYPES: Readonly<Record<string, string>> = {
   _text: 'string[]',
   _int4: 'number[]',
   _int8: 'number[]',
+  _inet: 'string[]',
 }
 
 interface Column {

@@ -6,6 +6,7 @@ import type { Deps } from './context.ts'
 import { ApiError } from './errors.ts'
 import { answerErrors, codeOf } from './http/answer-errors.ts'
 import { type BrokenHttp, makeBrokenHttp } from './http/broken-http.ts'
+import { proxyTrust } from './http/client-address.ts'
 import { makeConnections } from './http/connection.ts'
 import { guard, MAX_HEADERS } from './http/guard.ts'
 import { answerNotFound, rememberMethods } from './http/known-methods.ts'
@@ -81,6 +82,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   const app = Fastify({
     ...OPTIONS,
     genReqId: () => deps.newId('req'),
+    trustProxy: proxyTrust(deps.config.trustedProxies),
     clientErrorHandler: (error, socket) => brokenHttp.answer(error, socket),
     // What the router refuses runs no hook, and Fastify's own answer would quote the path.
     frameworkErrors: (error, request, reply) => {

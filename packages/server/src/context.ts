@@ -1,4 +1,4 @@
-import type { OrgRole, TenantRole } from '@strongroom/contract'
+import type { Network, OrgRole, TenantRole } from '@strongroom/contract'
 import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { Config } from './config.ts'
@@ -39,6 +39,16 @@ export interface Principal {
   readonly orgRoles: readonly OrgRole[]
   readonly tenantRoles: readonly { readonly tenantId: string; readonly role: TenantRole }[]
   readonly globalAdmin: boolean
+  /** Absent: none. */
+  readonly limits?: AgentLimits
+}
+
+/** What holds an agent back whichever key it has. */
+export interface AgentLimits {
+  /** Its keys are refused from then on; null: never. */
+  readonly expiresAt: Date | null
+  /** Where its keys may be used; none: anywhere. */
+  readonly networks: readonly Network[]
 }
 
 /** What is known of the request besides its input; allow-listed, since it reaches audit rows and logs. */

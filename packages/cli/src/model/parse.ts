@@ -18,7 +18,7 @@ const splitAtDashes = (argv: readonly string[]): Split => {
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
-function durationOf(name: string, text: string): number {
+export function durationOf(name: string, text: string): number {
   const [, digits, unit] = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text) ?? []
   if (digits === undefined || unit === undefined)
     throw new CliError('usage', `--${name} ${text} is not a duration`, { fix: 'write 90s, 15m, 24h or 7d' })

@@ -10,6 +10,8 @@ export const agentShape = Type.Object({
   status: Type.String(),
   permissions: Type.Array(Type.String()),
   securityGroups: Type.Array(Type.Object({ groupId: Type.String(), name: Type.String() })),
+  expiresAt: Type.Union([Type.String({ description: 'Its keys are refused from then on' }), Type.Null()]),
+  networks: Type.Array(Type.String(), { description: 'Where its keys may be used; none: anywhere' }),
   createdAt: Type.String(),
   profile: Type.Optional(Type.String({ description: 'Of this machine' })),
 })

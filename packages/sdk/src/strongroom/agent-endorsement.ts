@@ -7,7 +7,7 @@ import {
   verifyPendingKey,
 } from '@strongroom/protocol'
 import { membersOf, refuseUnless } from '../engine/answers.ts'
-import { giveVaults, permissionsFor, vaultsFor } from './agent-keys.ts'
+import { bodyOf, giveVaults, vaultsFor } from './agent-keys.ts'
 import { agentOf, type EnrolledAgent, type NewAgent, type PendingKey, type RevokedKey, shownOnce } from './agents.ts'
 import type { KeyedPlace } from './core.ts'
 import { vaultsDueBy } from './exposure.ts'
@@ -22,14 +22,7 @@ export async function enrolAgent(
   { actor, options }: KeyedPlace,
   given: Omit<NewAgent, 'vaults' | 'keys'>,
 ): Promise<EnrolledAgent> {
-  const { name, description, securityGroups } = given
-  const body = {
-    name,
-    permissions: permissionsFor(given),
-    ...(description !== undefined && { description }),
-    ...(securityGroups && { securityGroups: [...securityGroups] }),
-  }
-  const { agent, apiKey } = await actor.client.agents.create({ body }, options)
+  const { agent, apiKey } = await actor.client.agents.create({ body: bodyOf(given) }, options)
   const shown = shownOnce(apiKey, agent.agentId)
   return { agent: agentOf(agent), apiKey: shown, trustAnchor, endorser: actor.identity.kid }
 }

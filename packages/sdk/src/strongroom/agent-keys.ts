@@ -17,7 +17,7 @@ const READING = ['machine.vault.read', 'machine.vault.secret.read', 'machine.tra
 const LISTENING = ['machine.monitoring.read'] as const
 
 /** Reading verified, and being told of changes; writing where a vault is given for it. */
-export const permissionsFor = ({ permissions, vaults = [] }: NewAgent): Permission[] =>
+const permissionsFor = ({ permissions, vaults = [] }: NewAgent): Permission[] =>
   permissions
     ? ([...permissions] as Permission[])
     : [
@@ -25,6 +25,19 @@ export const permissionsFor = ({ permissions, vaults = [] }: NewAgent): Permissi
         ...LISTENING,
         ...(vaults.some(({ role }) => role !== 'read') ? (['machine.vault.write'] as const) : []),
       ]
+
+/** The agent as the API takes it, without keys and vaults. */
+export function bodyOf(given: NewAgent) {
+  const { name, description, securityGroups, expiresAt, networks } = given
+  return {
+    name,
+    permissions: permissionsFor(given),
+    ...(description !== undefined && { description }),
+    ...(securityGroups && { securityGroups: [...securityGroups] }),
+    ...(expiresAt && { expiresAt: expiresAt.toISOString() }),
+    ...(networks && { networks: [...networks] }),
+  }
+}
 
 export async function createAgent(config: Config, place: KeyedPlace, given: NewAgent): Promise<CreatedAgent> {
   const { actor, options } = place
@@ -34,14 +47,7 @@ export async function createAgent(config: Config, place: KeyedPlace, given: NewA
       missing: ['STRONGROOM_TRUST_ANCHOR'],
     })
   const vaults = await vaultsFor(place, given.vaults ?? [])
-  const { name, description, securityGroups } = given
-  const body = {
-    name,
-    permissions: permissionsFor(given),
-    ...(description !== undefined && { description }),
-    ...(securityGroups && { securityGroups: [...securityGroups] }),
-  }
-  const { agent, apiKey: shown } = await actor.client.agents.create({ body }, options)
+  const { agent, apiKey: shown } = await actor.client.agents.create({ body: bodyOf(given) }, options)
   const { agentId } = agent
   const apiKey = shownOnce(shown, agentId)
   try {

@@ -17,6 +17,10 @@ export interface Agent {
   readonly status: 'active' | 'archived'
   readonly permissions: readonly string[]
   readonly securityGroups: readonly { readonly groupId: string; readonly name: string }[]
+  /** Its keys are refused from then on; null: never. */
+  readonly expiresAt: Date | null
+  /** Addresses and networks its keys may be used from; none: anywhere. */
+  readonly networks: readonly string[]
   readonly createdAt: Date
 }
 
@@ -28,6 +32,10 @@ export interface NewAgent {
   /** What the roles in its vaults need if absent. */
   readonly permissions?: readonly MachinePermission[]
   readonly securityGroups?: readonly string[]
+  /** Its keys are refused from then on. */
+  readonly expiresAt?: Date
+  /** Addresses and networks its keys may be used from, such as `10.1.0.0/16`. */
+  readonly networks?: readonly string[]
   /** How its keys are made. */
   readonly keys?: Omit<RuntimeKeyOptions, 'principal'>
 }
@@ -90,6 +98,10 @@ export interface Agents {
       readonly description?: string
       readonly permissions?: readonly MachinePermission[]
       readonly securityGroups?: readonly string[]
+      /** Null takes it away. */
+      readonly expiresAt?: Date | null
+      /** In place of all it has; none: anywhere. */
+      readonly networks?: readonly string[]
     },
     options?: RequestOptions,
   ): ApiPromise<Agent>
@@ -139,6 +151,8 @@ export const agentOf = (row: AgentRow): Agent => ({
   status: row.status,
   permissions: row.permissions,
   securityGroups: row.securityGroups,
+  expiresAt: row.expiresAt ? new Date(row.expiresAt) : null,
+  networks: row.networks,
   createdAt: new Date(row.createdAt),
 })
 
@@ -173,12 +187,14 @@ export function agentsOf(core: Core): Agents {
       core.call(options, async ({ client, options: call }) => agentOf((await client.agents.me({}, call)).agent)),
     create: (agent, options) =>
       core.keyed(options, async (place) => (await import('./agent-keys.ts')).createAgent(core.config, place, agent)),
-    update: (id, { permissions, securityGroups, ...change }, options) =>
+    update: (id, { permissions, securityGroups, expiresAt, networks, ...change }, options) =>
       core.call(options, async ({ client, options: call }) => {
         const body = {
           ...change,
           ...(permissions && { permissions: [...permissions] as Permission[] }),
           ...(securityGroups && { securityGroups: [...securityGroups] }),
+          ...(expiresAt !== undefined && { expiresAt: expiresAt?.toISOString() ?? null }),
+          ...(networks && { networks: [...networks] }),
         }
         return agentOf((await client.agents.update({ params: { id }, body }, call)).agent)
       }),

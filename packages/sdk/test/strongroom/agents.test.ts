@@ -91,6 +91,23 @@ it('gets, updates, archives agents and changes their roles', async () => {
   expect(await errorOf(alice.agents.get('agt_none'))).toBeInstanceOf(NotFoundError)
 })
 
+it('limits an agent in time and to networks, and takes both away again', async () => {
+  const expiresAt = new Date(Date.now() + 86_400_000)
+  const { agent, bundle } = await alice.agents.create({ name: unique('bot'), expiresAt, networks: ['192.0.2.0/24'] })
+  expect(agent).toMatchObject({ expiresAt, networks: ['192.0.2.0/24'] })
+  const client = new Strongroom({ bundle: bundle.reveal() })
+  const refused = await errorOf(client.agents.me())
+  expect(refused).toBeInstanceOf(PermissionDeniedError)
+  expect(refused).toMatchObject({ code: 'network_not_allowed', details: { address: '127.0.0.1' } })
+  expect(await alice.agents.update(agent.agentId, { expiresAt: null, networks: [] })).toMatchObject({
+    expiresAt: null,
+    networks: [],
+  })
+  expect(await client.agents.me()).toMatchObject({ agentId: agent.agentId })
+  const { agent: enrolled } = await alice.agents.enrol({ name: unique('edge'), networks: ['192.0.2.7'] })
+  expect(enrolled).toMatchObject({ expiresAt: null, networks: ['192.0.2.7'] })
+})
+
 it('rotates an API key: the new one works, the old one is dead, and it is shown once', async () => {
   const bot = await world.agent('worker')
   const key = { idempotencyKey: crypto.randomUUID() }

@@ -1,9 +1,11 @@
 import type { Route } from '@strongroom/contract'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { ensureWithinLimits } from '../access/limits.ts'
 import type { Deps, Principal } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { ensureAccess, isPublic } from './access.ts'
 import { authenticate, type KeyRow, type OfferedKey, principalOfKey } from './authenticate.ts'
+import { clientAddress } from './client-address.ts'
 import type { Connections } from './connection.ts'
 import {
   FAILURES_PER_ADDRESS,
@@ -42,12 +44,11 @@ export async function admit(
   travel?: Travel,
 ): Promise<void> {
   if (isPublic(route.access)) {
-    takeFrom(gate, reply, `public ${networkOf(request.ip)}`, PER_CREDENTIAL)
+    takeFrom(gate, reply, `public ${networkOf(clientAddress(request))}`, PER_CREDENTIAL)
     return
   }
   if (route.apiKeyOnly && header(request, 'x-api-key') === undefined) throw new ApiError('missing_api_key')
   const principal = await identify(gate, request, reply, travel)
-  request.principal = principal
   takeFrom(gate, reply, bucketOf(principal), PER_CREDENTIAL)
   ensureAccess(route.access, principal)
 }
@@ -66,10 +67,15 @@ const authenticateRequest = (deps: Deps, request: FastifyRequest): Promise<Princ
 
 /** The same request once more, while its answer goes on: nothing is counted, and whoever lost a right is refused. */
 export async function admitAgain({ deps }: Gate, route: Route, request: FastifyRequest): Promise<void> {
-  ensureAccess(route.access, await authenticateRequest(deps, request))
+  const principal = await authenticateRequest(deps, request)
+  ensureWithinLimits(principal, clientAddress(request), deps.now())
+  ensureAccess(route.access, principal)
 }
 
-/** A failed attempt is counted against the address and the named key; successes are not. */
+/**
+ * A failed attempt is counted against the address and the named key; successes are not. A key outside of the limits of its agent is a
+ * failed attempt of somebody known: it is recorded as theirs.
+ */
 async function identify(
   gate: Gate,
   request: FastifyRequest,
@@ -79,18 +85,23 @@ async function identify(
   const apiKey = header(request, 'x-api-key')
   try {
     const travelled = await travel?.(request)
-    if (!travelled) return await authenticateRequest(gate.deps, request)
-    request.found = travelled.found
-    return principalOfKey(travelled.apiKey, travelled.key)
+    const principal = travelled
+      ? principalOfKey(travelled.apiKey, travelled.key)
+      : await authenticateRequest(gate.deps, request)
+    request.found = travelled?.found
+    request.principal = principal
+    ensureWithinLimits(principal, clientAddress(request), gate.deps.now())
+    return principal
   } catch (error) {
-    if (error instanceof ApiError && error.status === 401) countFailure(gate, request, reply, apiKey)
+    if (error instanceof ApiError && (error.status === 401 || error.status === 403))
+      countFailure(gate, request, reply, apiKey)
     throw error
   }
 }
 
 /** Only failures are slowed: nobody can lock out a valid credential by failing on its address or under its name. */
 function countFailure(gate: Gate, request: FastifyRequest, reply: FastifyReply, apiKey: string | undefined): void {
-  takeFrom(gate, reply, `address ${networkOf(request.ip)}`, FAILURES_PER_ADDRESS)
+  takeFrom(gate, reply, `address ${networkOf(clientAddress(request))}`, FAILURES_PER_ADDRESS)
   if (apiKey !== undefined) takeFrom(gate, reply, `key ${apiKey.slice(0, 24)}`, FAILURES_PER_KEY)
 }
 

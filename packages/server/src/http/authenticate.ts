@@ -1,4 +1,5 @@
 import { type OrgRole, permissionsOfUser, type TenantRole } from '@strongroom/contract'
+import { limitsOf } from '../access/limits.ts'
 import type { Deps, Principal } from '../context.ts'
 import { ApiError } from '../errors.ts'
 import { hashToken, isAccessToken, parseApiKey, secretMatches } from '../secrets/credentials.ts'
@@ -26,10 +27,19 @@ export interface KeyRow {
   readonly secretHmac: string
   readonly globalAdmin: boolean
   readonly keyStatus: string
-  readonly agent: { agentId: string; tenantId: string; name: string; status: string; permissions: string[] } | null
+  readonly agent: AgentOfKey | null
   readonly user: UserRow | null
   readonly permissions: string[]
   readonly roles: { tenantId: string; role: TenantRole }[]
+}
+
+interface AgentOfKey {
+  readonly agentId: string
+  readonly tenantId: string
+  readonly name: string
+  readonly status: string
+  readonly permissions: string[]
+  readonly limits: { readonly expiresAt: string | null; readonly networks: readonly string[] } | null
 }
 
 interface UserRow {
@@ -91,10 +101,11 @@ const commonOf = ({ orgId, keyId, roles, globalAdmin }: KeyRow, accessKey: strin
   globalAdmin,
 })
 
-function agentPrincipal(common: Common, agent: NonNullable<KeyRow['agent']>): Principal {
-  const { agentId, tenantId, name, permissions, status } = agent
+function agentPrincipal(common: Common, agent: AgentOfKey): Principal {
+  const { agentId, tenantId, name, permissions, status, limits } = agent
   if (status !== 'active') throw new ApiError('invalid_api_key')
-  return { ...common, type: 'agent', id: `agent:${agentId}`, name, tenantId, agentId, permissions, orgRoles: [] }
+  const principal = { ...common, type: 'agent', id: `agent:${agentId}`, name, tenantId, agentId, permissions } as const
+  return limits ? { ...principal, orgRoles: [], limits: limitsOf(limits) } : { ...principal, orgRoles: [] }
 }
 
 function keyUserPrincipal(common: Common, user: UserRow, permissions: readonly string[]): Principal {

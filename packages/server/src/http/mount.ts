@@ -9,6 +9,7 @@ import { productsOf } from '../telemetry/caller.ts'
 import { isPublic } from './access.ts'
 import { admit, admitAgain, admitBody, bucketOf, type Gate, header, type Travel } from './admit.ts'
 import { codeOf } from './answer-errors.ts'
+import { clientAddress } from './client-address.ts'
 import { type IdempotentRequest, readIdempotencyKey } from './idempotency.ts'
 import { isReady, isTravelling, type Ready, readyBytes, type Travelling } from './one-trip.ts'
 import { PER_CREDENTIAL } from './rate-limit.ts'
@@ -90,7 +91,8 @@ function mountRoute(
 }
 
 function factsOf(request: FastifyRequest, routeName: string): RequestFacts {
-  return { requestId: request.id, ip: request.ip, userAgent: productsOf(request.headers['user-agent']), routeName }
+  const userAgent = productsOf(request.headers['user-agent'])
+  return { requestId: request.id, ip: clientAddress(request), userAgent, routeName }
 }
 
 /** Shape, handler, shape: the answer is cut to the contract by its serializer. */

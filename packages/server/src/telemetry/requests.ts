@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Deps } from '../context.ts'
 import type { Database } from '../db/database.ts'
+import { clientAddress } from '../http/client-address.ts'
 import { productsOf, truncateAddress } from './caller.ts'
 import { type Repeating, repeat } from './repeat.ts'
 import * as store from './store.ts'
@@ -62,7 +63,7 @@ function observe(deps: Deps, request: FastifyRequest, reply: FastifyReply): void
     principal: principal.id,
     accessKey: principal.accessKey,
     tenantId: principal.tenantId,
-    ip: truncateAddress(request.ip),
+    ip: truncateAddress(clientAddress(request)),
     userAgent: productsOf(request.headers['user-agent']),
   })
 }

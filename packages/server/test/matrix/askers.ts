@@ -221,3 +221,17 @@ export const unknown = (
   refusal: 'missing_machine_auth' | 'invalid_api_key' | 'unauthorized',
   headers: (world: World) => Promise<Record<string, string>> | Record<string, string>,
 ): Asker => ({ name, make: async (world) => ({ headers: await headers(world), refusal }) })
+
+/** Known, and held back by the limits of the agent: refused like a stranger, and recorded. */
+export const limited = (
+  name: string,
+  refusal: 'agent_expired' | 'network_not_allowed',
+  set: (world: World) => Readonly<Record<string, unknown>>,
+): Asker => ({
+  name,
+  make: async (world) => {
+    const { agentId, headers, caller } = await makeAgent(world, ['machine.all'], { roles: ['TENANT_AGENT_MANAGER'] })
+    await change(world, caller.home, 'agent', set(world), ['agent_id', agentId])
+    return { headers, refusal, limited: caller }
+  },
+})

@@ -114,7 +114,7 @@ export function judgeSameness(all: readonly Judged[]): string[] {
 
 /** A refusal of somebody known leaves one event with its code in their organisation; a stranger leaves none. */
 export function judgeAudit({ one, answer }: Judged, rows: readonly AuditRow[]): string[] {
-  const { caller } = one.principal
+  const { caller = one.principal.limited } = one.principal
   const found = rows.map(({ org_id, actor_id, outcome, error_code }) =>
     [org_id, actor_id, outcome, error_code].join(' '),
   )

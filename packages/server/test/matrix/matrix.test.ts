@@ -23,7 +23,8 @@ import { makeWorld } from './world.ts'
 // the activity feed or waiting keys without it; roles or the end of a vault not looked at before a write; an item or a field of
 // another vault had through the own one; a read of ciphertexts not recorded; an agent linked to an item out of sight; documents about
 // vaults, or wrapped keys, shown to everybody who reads the log; an item shown to more people than its vault; the one statement that
-// reads an environment without its access filter.
+// reads an environment without its access filter. Of the limits of agents: a route that answers after their end or to another network,
+// and a refusal for them that is not recorded.
 
 /** Routes of the server that are no API; what addresses of objects refuse is tested with the attachments. */
 const OTHERS = [

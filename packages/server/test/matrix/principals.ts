@@ -7,6 +7,7 @@ import {
   b1,
   bearer,
   change,
+  limited,
   makeAgent,
   makeOperator,
   makePerson,
@@ -85,6 +86,8 @@ const UNKNOWN: readonly Asker[] = [
     await change(world, caller.home, 'api_key', { status: 'revoked' }, ['key_id', keyId])
     return { 'x-api-key': apiKey }
   }),
+  limited('the key of an expired agent', 'agent_expired', (world) => ({ expires_at: ago(world, 1) })),
+  limited('the key of an agent of another network', 'network_not_allowed', () => ({ networks: ['192.0.2.0/24'] })),
   unknown('a token under another scheme', 'unauthorized', async (world) => ({
     authorization: `Token ${(await makePerson(world, OWNER)).accessToken}`,
   })),

@@ -49,6 +49,8 @@ export interface Principal {
   readonly headers: Readonly<Record<string, string>>
   readonly caller?: Caller
   readonly refusal?: ErrorCode
+  /** Who it is all the same, if the server knows it before it refuses. */
+  readonly limited?: Caller
 }
 
 /** An object of a request, as the oracle sees it. */

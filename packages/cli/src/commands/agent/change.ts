@@ -5,34 +5,41 @@ import { table } from '../../output/table.ts'
 import { fieldOrItem, isField } from '../../place/reference.ts'
 import { forgetProfile } from '../../place/sign-in.ts'
 import { findAgent, heldAgent } from './find.ts'
+import { CHANGED_LIMIT_FLAGS, limitChanges } from './limits.ts'
 import { AGENT, dataOf } from './look.ts'
 
 const shapes = () => import('../../schemas/agent.ts')
 
 export const update = command({
-  summary: 'change its name, description or permissions',
+  summary: 'change its name, description, permissions or limits',
   args: { agent: AGENT },
   flags: {
     name: flag.text('another name', 'NAME'),
     description: flag.text('another description', 'TEXT'),
     permission: flag.many('a machine permission; those given replace all it has', 'NAME'),
+    ...CHANGED_LIMIT_FLAGS,
   },
   examples: [
     { run: 'strongroom agent update checkout-bot --description "Charges cards"', does: 'what is not named stays' },
+    { run: 'strongroom agent update checkout-bot --expires 90d --network 10.1.0.0/16', does: 'limits of all its keys' },
+    { run: 'strongroom agent update checkout-bot --expires never --network any', does: 'no limits' },
   ],
   next: 'strongroom agent show NAME',
   output: async () => (await shapes()).agentShape,
   run: async (cli, { args, flags }) => {
     const { name, description, permission } = flags
-    if (name === undefined && description === undefined && permission.length === 0)
-      throw new CliError('usage', 'nothing is to be changed', { fix: 'give --name, --description or --permission' })
-    const { agentId } = await findAgent(cli, args.agent)
-    const strongroom = await cli.strongroom()
     const change = {
       ...(name !== undefined && { name }),
       ...(description !== undefined && { description }),
       ...(permission.length > 0 && { permissions: permission }),
+      ...(await limitChanges(flags)),
     }
+    if (Object.keys(change).length === 0)
+      throw new CliError('usage', 'nothing is to be changed', {
+        fix: 'give --name, --description, --permission, --expires or --network',
+      })
+    const { agentId } = await findAgent(cli, args.agent)
+    const strongroom = await cli.strongroom()
     const agent = await strongroom.agents.update(agentId, change, { signal: cli.signal })
     return { data: dataOf(agent), text: `${cli.style.good('✓')} ${agent.name}   ${agent.permissions.join(', ')}` }
   },

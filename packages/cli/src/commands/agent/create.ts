@@ -8,6 +8,7 @@ import { keepProfile } from '../../place/sign-in.ts'
 import { withProgress } from '../../prompt/progress.ts'
 import { slugOf } from '../../sign-in/recovery-kit.ts'
 import { secretFromFile } from '../../sign-in/secret-input.ts'
+import { LIMIT_FLAGS, limitLines } from './limits.ts'
 import { dataOf } from './look.ts'
 import { askPlan, type Plan, planOf, previewOf } from './plan.ts'
 
@@ -37,9 +38,9 @@ async function make(cli: Cli, plan: Plan, keyFile: string | undefined): Promise<
   const keys: NewAgent['keys'] =
     keyFile === undefined ? {} : { material: decodePem(await secretFromFile(cli, keyFile, '--key-file')) }
   const strongroom = await cli.strongroom()
-  const { name, description, vaults, permissions } = plan
+  const { name, description, vaults, permissions, limits } = plan
   return withProgress(cli, 'making its keys on this machine', () =>
-    strongroom.agents.create({ name, description, vaults, permissions, keys }, { signal: cli.signal }),
+    strongroom.agents.create({ name, description, vaults, permissions, ...limits, keys }, { signal: cli.signal }),
   )
 }
 
@@ -91,6 +92,7 @@ async function created(cli: Cli, { plan, profile, made, variable = '' }: Made): 
       `${tick} Agent           ${safeText(agent.name)}   agent:${agent.agentId}`,
       `${tick} Fingerprint     ${keyWords(kid)}   ${key.fingerprint}`,
       `${tick} Vault keys      ${wrapped} wrapped for it, signed by you`,
+      ...limitLines(agent).map(([word, text]) => `${tick} ${word.padEnd(16)}${text}`),
       `${tick} Profile saved   "${profile}"`,
       '',
       'To run it on another machine, move one string:',
@@ -112,12 +114,17 @@ export const create = command({
     permission: flag.many('a machine permission; by default what its vaults need', 'NAME'),
     kind: flag.choice('what it is for, written into its description', ['server', 'ci', 'assistant', 'custom']),
     description: flag.text('what it is for, in words', 'TEXT'),
+    ...LIMIT_FLAGS,
     'key-file': flag.text('private keys made elsewhere, as PEM; - for standard input', 'FILE', { completes: 'file' }),
   },
   examples: [
     { run: 'strongroom agent create', does: 'asks, and shows what it will be able to do' },
     { run: 'strongroom agent create checkout-bot --vault prod', does: 'it can read prod, and nothing is asked' },
     { run: 'strongroom agent create deploy --vault prod:read --vault ci:write --kind ci', does: 'two vaults' },
+    {
+      run: 'strongroom agent create ci --vault ci --expires 90d --network 10.1.0.0/16',
+      does: 'limits of all its keys',
+    },
   ],
   next: 'strongroom run --profile NAME -- COMMAND',
   output: async () => (await import('../../schemas/agent.ts')).agentCreatedShape,

@@ -8,6 +8,7 @@ import { arg, command, flag } from '../../model/command.ts'
 import { safeText } from '../../output/safe-text.ts'
 import { table } from '../../output/table.ts'
 import { shortTime } from '../../output/time.ts'
+import { LIMIT_FLAGS } from './limits.ts'
 import { dataOf } from './look.ts'
 import { planOf, vaultRole } from './plan.ts'
 
@@ -23,6 +24,7 @@ export const enrol = command({
   flags: {
     permission: flag.many('a machine permission; by default what reading needs', 'NAME'),
     description: flag.text('what it is for, in words', 'TEXT'),
+    ...LIMIT_FLAGS,
     out: flag.text('write the enrolment to a file, readable by you alone', 'FILE', { completes: 'file' }),
   },
   examples: [{ run: 'strongroom agent enrol edge-7 --out edge-7.enrolment', does: 'then move the file to edge-7' }],
@@ -34,8 +36,11 @@ export const enrol = command({
     const { orgId } = await cli.person()
     const { profile } = await cli.credential()
     const strongroom = await cli.strongroom()
-    const { name, description, permissions } = plan
-    const enrolled = await strongroom.agents.enrol({ name, description, permissions }, { signal: cli.signal })
+    const { name, description, permissions, limits } = plan
+    const enrolled = await strongroom.agents.enrol(
+      { name, description, permissions, ...limits },
+      { signal: cli.signal },
+    )
     const { agent, apiKey, trustAnchor, endorser } = enrolled
     const secret = formatEnrolment({
       server: serverOf(cli) ?? profile?.server ?? '',

@@ -1,7 +1,9 @@
 import type { Agent } from '@strongroom/sdk'
 import { arg, command, flag } from '../../model/command.ts'
 import { facts, table } from '../../output/table.ts'
+import { shortTime } from '../../output/time.ts'
 import { agentProfiles, findAgent, heldAgent } from './find.ts'
+import { expiryText, isExpired } from './limits.ts'
 
 const shapes = () => import('../../schemas/agent.ts')
 export const AGENT = arg.one('name or id of an agent', { completes: 'agent' })
@@ -14,6 +16,8 @@ export const dataOf = (agent: Agent, profile?: string) => ({
   status: agent.status,
   permissions: agent.permissions,
   securityGroups: agent.securityGroups,
+  expiresAt: agent.expiresAt?.toISOString() ?? null,
+  networks: agent.networks,
   createdAt: agent.createdAt.toISOString(),
   ...(profile !== undefined && { profile }),
 })
@@ -43,7 +47,8 @@ export const list = command({
           rows,
           [
             { title: 'NAME', of: ({ name }) => name },
-            { title: 'STATUS', of: ({ status }) => status },
+            { title: 'STATUS', of: (row) => (row.status === 'active' && isExpired(row) ? 'expired' : row.status) },
+            { title: 'EXPIRES', of: ({ expiresAt }) => (expiresAt === null ? undefined : shortTime(expiresAt)) },
             { title: 'MAY', of: ({ permissions }) => permissions.length, right: true },
             { title: 'PROFILE HERE', of: ({ profile }) => profile },
             { title: 'ID', of: ({ agentId }) => agentId },
@@ -60,7 +65,7 @@ export const show = command({
   summary: 'one agent: what it may do',
   args: { agent: AGENT },
   flags: {},
-  examples: [{ run: 'strongroom agent show checkout-bot', does: 'permissions, groups, and whether its keys are here' }],
+  examples: [{ run: 'strongroom agent show checkout-bot', does: 'permissions, limits, and whether its keys are here' }],
   next: 'strongroom agent test NAME',
   output: async () => (await shapes()).agentShape,
   run: async (cli, { args }) => {
@@ -75,6 +80,8 @@ export const show = command({
         ['about', data.description],
         ['may', data.permissions.join(', ')],
         ['groups', data.securityGroups.map(({ name }) => name).join(', ')],
+        ['expires', expiryText(data)],
+        ['networks', data.networks.join(', ')],
         ['made', data.createdAt],
         ['keys', held ? `on this machine, profile "${held.name}"` : 'not on this machine'],
       ],

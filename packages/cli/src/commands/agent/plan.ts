@@ -1,6 +1,7 @@
 import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { safeText } from '../../output/safe-text.ts'
+import { type LimitFlags, limitLines, limitsFrom, type NewLimits } from './limits.ts'
 
 // What an agent is going to be, before it is made: from flags, or from a person who is asked.
 
@@ -9,13 +10,14 @@ export interface Plan {
   readonly description: string
   readonly vaults: readonly { readonly vault: string; readonly role: Role }[]
   readonly permissions: readonly string[]
+  readonly limits: NewLimits
 }
 
 type Role = 'read' | 'write' | 'admin'
 type Kind = 'server' | 'ci' | 'assistant' | 'custom'
 const ROLES = ['read', 'write', 'admin'] as const
 
-export interface PlanFlags {
+export interface PlanFlags extends LimitFlags {
   readonly vault: readonly string[]
   readonly permission: readonly string[]
   readonly kind: Kind | undefined
@@ -66,11 +68,13 @@ async function ensurePermissions(given: readonly string[]): Promise<void> {
 export async function planOf(_cli: Cli, name: string | undefined, flags: PlanFlags): Promise<Plan> {
   const vaults = flags.vault.map(vaultRole)
   await ensurePermissions(flags.permission)
+  const limits = await limitsFrom(flags)
   return {
     name: name ?? '',
     description: flags.description ?? (flags.kind ? KINDS[flags.kind] : ''),
     vaults,
     permissions: flags.permission.length > 0 ? flags.permission : permissionsFor(vaults),
+    limits,
   }
 }
 
@@ -126,7 +130,7 @@ export interface Preview {
 }
 
 /** What it will be able to do, from the vaults as they are now. Refuses a vault that is not there. */
-export async function previewOf(cli: Cli, { name, vaults, permissions }: Plan): Promise<Preview> {
+export async function previewOf(cli: Cli, { name, vaults, permissions, limits }: Plan): Promise<Preview> {
   const strongroom = await cli.strongroom()
   const fields: string[] = []
   let variable: string | undefined
@@ -147,6 +151,7 @@ export async function previewOf(cli: Cli, { name, vaults, permissions }: Plan): 
     `    decrypt   ${decrypt}`,
     `    call      ${permissions.join(', ')}`,
     '    spend     nothing',
+    ...limitLines(limits).map(([word, text]) => `    ${word.toLowerCase().padEnd(10)}${text}`),
     '',
   ].join('\n')
   return { text, variable }

@@ -7,8 +7,10 @@ import { Button } from '../../ui/button.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Answer } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
+import { When } from '../../ui/when.tsx'
 import { ArchiveAgentForm } from './archive-agent-form.tsx'
 import { EditAgentForm } from './edit-agent-form.tsx'
+import { isExpired } from './limits.ts'
 import { agentQuery } from './queries.ts'
 import { isUnsaved } from './unsaved-keys.ts'
 
@@ -35,10 +37,17 @@ export function AgentFrame({ agentId, children }: FrameMembers) {
   const [form, setForm] = useState<'edit' | 'archive'>()
   const { data } = agent
   const isActive = data?.status === 'active'
+  const hasExpired = isActive && isExpired(data)
   return (
     <Page
       title={data?.name ?? 'Agent'}
-      beside={data && <Status tone={isActive ? 'good' : 'quiet'}>{data.status}</Status>}
+      beside={
+        data && (
+          <Status tone={hasExpired ? 'warn' : isActive ? 'good' : 'quiet'}>
+            {hasExpired ? 'expired' : data.status}
+          </Status>
+        )
+      }
       actions={
         isActive && (
           <>
@@ -49,6 +58,11 @@ export function AgentFrame({ agentId, children }: FrameMembers) {
       }
       tabs={tabsOf(agentId)}
     >
+      {hasExpired && (
+        <p role="status" className="border-b border-rule px-6 py-3 text-warn">
+          It expired <When at={data.expiresAt} />: its keys are refused. Edit it to give it more time, or archive it.
+        </p>
+      )}
       {isActive && isUnsaved(agentId) && (
         <p role="status" className="border-b border-rule px-6 py-3 text-warn">
           Key not confirmed: it was made in this browser and not stored. If you have it nowhere, archive the agent.

@@ -130,6 +130,8 @@ const factsOf = (agent: Agent): readonly (readonly [string, ReactNode])[] => [
   ['Id', <MonoId key="id" id={`agent:${agent.agentId}`} keep={12} />],
   ['Made', <When key="made" at={agent.createdAt} />],
   ['Permissions', counted(agent.permissions.length, 'permission')],
+  ['Expires', <When key="expires" at={agent.expiresAt} />],
+  ['Networks', agent.networks.join(', ') || <span className="text-ink-3">every one</span>],
   ['Groups', agent.securityGroups.map(({ name }) => name).join(', ') || <span className="text-ink-3">none</span>],
 ]
 

@@ -16,6 +16,7 @@ import { auditQuery } from '../activity/queries.ts'
 import { BudgetBar } from '../billing/budget-bar.tsx'
 import { spendWords } from '../billing/budget-windows.ts'
 import { selectColumn, useSelection } from '../vaults/selection.tsx'
+import { isExpired } from './limits.ts'
 import { PendingKeys } from './pending-keys.tsx'
 import { agentBudgetsQuery, agentsQuery, EVENTS_LOOKED_AT, type HeldVault, heldVaultsQuery } from './queries.ts'
 import { RotateApiKeysForm } from './rotate-api-keys-form.tsx'
@@ -27,8 +28,10 @@ interface Row extends Agent {
   readonly budget: Budget | undefined
 }
 
-function StateOf({ row: { agentId, status } }: { readonly row: Row }) {
+function StateOf({ row }: { readonly row: Row }) {
+  const { agentId, status } = row
   if (status === 'archived') return <Status tone="quiet">archived</Status>
+  if (isExpired(row)) return <Status tone="warn">expired</Status>
   if (isUnsaved(agentId)) return <Status tone="warn">key not confirmed</Status>
   return <Status tone="good">active</Status>
 }

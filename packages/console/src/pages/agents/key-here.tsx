@@ -12,7 +12,7 @@ import { ProblemNote } from '../../ui/states.tsx'
 import { KeyPrint } from './key-words.tsx'
 import type { KeysMembers } from './keys-step.tsx'
 import type { MadeAgent } from './made-agent.ts'
-import { descriptionOf, type Plan } from './plan.ts'
+import { descriptionOf, newLimitsOf, type Plan } from './plan.ts'
 import { noteUnsaved } from './unsaved-keys.ts'
 
 /** Keys by a worker, then the agent with them. A key that was made stays for another try if the server refuses the agent. */
@@ -29,6 +29,7 @@ function useMakeAgent(plan: Plan, onMade: (made: MadeAgent) => void) {
         name,
         description: descriptionOf(plan),
         permissions,
+        ...newLimitsOf(plan),
         keys: { material },
       })
       pem.current = undefined

@@ -11,7 +11,7 @@ import { formatEnrolment } from './enrolment.ts'
 import { KeyPrint } from './key-words.tsx'
 import type { KeysMembers } from './keys-step.tsx'
 import type { EnrolledHere } from './made-agent.ts'
-import { descriptionOf, type Plan } from './plan.ts'
+import { descriptionOf, newLimitsOf, type Plan } from './plan.ts'
 import { fingerprintOf, fingerprintOfPasted } from './public-key.ts'
 import { pendingKeysQuery } from './queries.ts'
 
@@ -23,7 +23,8 @@ function useEnrol(plan: Plan, onEnrolled: (enrolled: EnrolledHere) => void) {
   return useMutation({
     mutationFn: async (): Promise<EnrolledHere> => {
       const { name, permissions } = plan
-      const enrolled = await strongroom.agents.enrol({ name, description: descriptionOf(plan), permissions })
+      const description = descriptionOf(plan)
+      const enrolled = await strongroom.agents.enrol({ name, description, permissions, ...newLimitsOf(plan) })
       const { agent, apiKey, trustAnchor, endorser } = enrolled
       const { agentId } = agent
       const given = { server: location.origin, apiKey: apiKey.reveal(), trustAnchor }

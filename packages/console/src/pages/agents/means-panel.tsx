@@ -6,6 +6,7 @@ import { CopyLine } from '../../ui/copy.tsx'
 import { amountProblem } from '../../ui/decimal.ts'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { radiusWords, useBlastRadius } from './blast-radius.ts'
+import { limitWords } from './limits.ts'
 import { permissionWords } from './permission-words.ts'
 import { cliOf, isMaster, type KeyWay, type Plan } from './plan.ts'
 
@@ -61,6 +62,9 @@ export function MeansPanel({ plan }: { readonly plan: Plan }) {
       )}
       <Part title="spend">
         <p>{budgetWords(plan)}</p>
+      </Part>
+      <Part title="work">
+        <p>{limitWords(plan.limits)}</p>
       </Part>
       <Part title="Its keys">
         <p>{KEYS[plan.keys]}</p>

@@ -7,6 +7,7 @@ import { Page } from '../../ui/page.tsx'
 import { AccessStep } from './access-step.tsx'
 import { FinishStep } from './finish-step.tsx'
 import { KeysStep } from './keys-step.tsx'
+import { limitsProblem } from './limits.ts'
 import { LimitsStep } from './limits-step.tsx'
 import type { EnrolledHere, MadeAgent } from './made-agent.ts'
 import { MeansPanel } from './means-panel.tsx'
@@ -23,11 +24,12 @@ const TITLES: Record<Step, string> = {
 }
 
 /** The step the address names, as far as what comes before it is filled in. */
-function stepOf({ step, agent }: PlanSearch, { name, budget, atOnce }: Plan): Step {
+function stepOf({ step, agent }: PlanSearch, { name, budget, atOnce, limits }: Plan): Step {
   const asked = STEPS.find((one) => one === step) ?? 'purpose'
   if (agent !== undefined) return asked === 'finish' ? 'finish' : 'keys'
   if (name === '') return 'purpose'
-  if (asked !== 'purpose' && asked !== 'access' && (amountProblem(budget) ?? amountProblem(atOnce))) return 'limits'
+  const problem = amountProblem(budget) ?? amountProblem(atOnce) ?? limitsProblem(limits)
+  if (asked !== 'purpose' && asked !== 'access' && problem !== undefined) return 'limits'
   return asked === 'finish' ? 'keys' : asked
 }
 

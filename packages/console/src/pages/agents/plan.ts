@@ -1,6 +1,7 @@
 import { holds, type Permission } from '@strongroom/contract'
 import type { Agent } from '@strongroom/sdk'
 import { shellWord } from '../../ui/shell-word.ts'
+import { type Limits, limitFlags, momentOf, networksIn } from './limits.ts'
 
 // What an agent is going to be, before it is made. All of it is in the address of the wizard; nothing of it is secret.
 
@@ -38,6 +39,7 @@ export interface Plan {
   readonly budget: string
   readonly window: BudgetWindow
   readonly atOnce: string
+  readonly limits: Limits
   readonly keys: KeyWay
   readonly bits: 3072 | 4096
 }
@@ -53,6 +55,8 @@ export interface PlanSearch {
   readonly budget?: string
   readonly window?: string
   readonly once?: string
+  readonly expires?: string
+  readonly networks?: string
   readonly keys?: string
   readonly bits?: string
   /** Once it is made. */
@@ -106,6 +110,7 @@ export function planOf(search: PlanSearch): Plan {
     budget,
     window: oneOf(WINDOWS, search.window, 'monthly'),
     atOnce: search.once ?? '',
+    limits: { expires: search.expires ?? '', networks: networksIn(search.networks ?? '') },
     keys: oneOf(['here', 'paste', 'machine'] as const, search.keys, 'here'),
     bits: search.bits === '4096' ? 4096 : 3072,
   }
@@ -128,9 +133,15 @@ export const isMaster = (permissions: readonly string[]): boolean =>
 /** What it is written down as. */
 export const descriptionOf = ({ description, kind }: Plan): string => description.trim() || KINDS[kind].label
 
+/** As the SDK takes them, counted from now. */
+export function newLimitsOf({ limits: { expires, networks } }: Plan) {
+  const expiresAt = momentOf(expires)
+  return { ...(expiresAt && { expiresAt }), ...(networks.length > 0 && { networks }) }
+}
+
 /** The same on the command line. */
 export function cliOf(plan: Plan, vaultName: (vaultId: string) => string): string {
-  const { name, kind, vaults, description, permissions, keys, budget, window, atOnce } = plan
+  const { name, kind, vaults, description, permissions, keys, budget, window, atOnce, limits } = plan
   const usual = usualPermissions(kind, vaults, budget !== '')
   const isUsual = budget === '' && kind !== 'assistant' && permissions.join() === usual.join()
   const flags = [
@@ -140,6 +151,7 @@ export function cliOf(plan: Plan, vaultName: (vaultId: string) => string): strin
     ...(isUsual ? [] : permissions.map((permission) => `--permission ${permission}`)),
     ...(keys === 'here' && description === '' ? [`--kind ${kind}`] : []),
     ...(description === '' ? [] : [`--description ${shellWord(description)}`]),
+    ...limitFlags(limits),
   ]
   const subject = shellWord(name || 'NAME')
   const make = [`strongroom agent ${keys === 'here' ? 'create' : 'enrol'} ${subject}`, ...flags].join(' ')

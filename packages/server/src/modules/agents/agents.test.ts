@@ -65,6 +65,8 @@ describe('creating an agent', () => {
       securityGroups: [],
       accessKey: apiKey?.split('.')[0],
       vaultItem: null,
+      expiresAt: null,
+      networks: [],
       createdBy: `agent:${manager.agentId}`,
       createdAt: expect.any(String),
       archivedAt: null,

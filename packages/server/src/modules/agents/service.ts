@@ -1,4 +1,5 @@
 import { type agents, notHeld } from '@strongroom/contract'
+import { limitsOf, NO_LIMITS } from '../../access/limits.ts'
 import { record } from '../../audit/record.ts'
 import { type TxCtx, transact } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
@@ -6,14 +7,16 @@ import type { Handler } from '../../http/mount.ts'
 import { listAnswer } from '../../http/pagination.ts'
 import { issueKey, revokeKeysOf, rotateKey } from '../api-keys/service.ts'
 import { ensureCanGive } from './grants.ts'
+import { keptLimits, limitsChange, readLimits } from './limits.ts'
 import { ensureTenants, openAgent, openGroups } from './open.ts'
 import * as roleStore from './role-store.ts'
 import * as store from './store.ts'
 import { tellOfAgent } from './tell.ts'
 import { ensureVisibleItem } from './vault-items.ts'
 
-const shown = ({ vaultId, vaultItemId, createdAt, archivedAt, ...row }: store.AgentRow) => ({
+const shown = ({ vaultId, vaultItemId, expiresAt, createdAt, archivedAt, ...row }: store.AgentRow) => ({
   ...row,
+  expiresAt: expiresAt?.toISOString() ?? null,
   vaultItem: vaultId === null || vaultItemId === null ? null : { vaultId, itemId: vaultItemId },
   createdAt: createdAt.toISOString(),
   archivedAt: archivedAt?.toISOString() ?? null,
@@ -40,9 +43,11 @@ export const create: Handler<typeof agents.create> = (ctx, { body }) =>
   transact(ctx, async (ctx) => {
     const { orgId, id: createdBy } = ctx.principal
     const { name, permissions, description = '', tenantRoles = [], securityGroups = [] } = body
+    const { expiresAt = null, networks = [] } = body
+    const limits = readLimits({ expiresAt, networks }, NO_LIMITS, ctx.now())
     const tenantId = found(ctx.principal.tenantId ?? undefined, 'tenant_not_found')
     const groups = await openGroups(ctx, securityGroups)
-    ensureCanGive(ctx.principal, { permissions, tenantRoles, securityGroups: groups })
+    ensureCanGive(ctx.principal, { permissions, tenantRoles, securityGroups: groups, limits: { wanted: limits } })
     await ensureTenants(ctx, tenantRoles)
 
     const agentId = ctx.newId('agt')
@@ -53,6 +58,7 @@ export const create: Handler<typeof agents.create> = (ctx, { body }) =>
       name,
       description,
       permissions,
+      ...keptLimits(limits),
       createdBy,
       at: ctx.now(),
     })
@@ -64,7 +70,7 @@ export const create: Handler<typeof agents.create> = (ctx, { body }) =>
     await record(ctx, {
       action: 'agent.create',
       targets: target(agentId),
-      metadata: { name, permissions, tenantRoles, securityGroups, keyId },
+      metadata: { name, permissions, tenantRoles, securityGroups, keyId, expiresAt, networks },
     })
     await tellOfAgent(ctx, 'agent.created', agentId, 'active')
     return { agent: await show(ctx, agentId), apiKey }
@@ -73,17 +79,24 @@ export const create: Handler<typeof agents.create> = (ctx, { body }) =>
 export const update: Handler<typeof agents.update> = (ctx, { params, body }) =>
   transact(ctx, async (ctx) => {
     const { orgId } = ctx.principal
-    const { securityGroups, ...change } = body
-    const { agentId, permissions: current } = await openAgent(ctx, params.id)
+    const { securityGroups, expiresAt, networks, ...change } = body
+    const { agentId, permissions: current, ...kept } = await openAgent(ctx, params.id)
+    const before = limitsOf(kept)
+    const wanted = readLimits({ expiresAt, networks }, before, ctx.now())
     // Taking away needs no more than the right to write; only what is new has to be held by the giver.
     const groupsNow = await roleStore.groupIdsOf(ctx.db, orgId, agentId)
     const newGroups = await openGroups(
       ctx,
       (securityGroups ?? []).filter((groupId) => !groupsNow.includes(groupId)),
     )
-    ensureCanGive(ctx.principal, { permissions: notHeld(current, body.permissions ?? []), securityGroups: newGroups })
+    ensureCanGive(ctx.principal, {
+      permissions: notHeld(current, body.permissions ?? []),
+      securityGroups: newGroups,
+      limits: { wanted, before },
+    })
 
-    if (!(await store.changeAgent(ctx.db, orgId, agentId, change))) throw new ApiError('name_taken')
+    const isFree = await store.changeAgent(ctx.db, orgId, agentId, { ...change, ...limitsChange(body, wanted) })
+    if (!isFree) throw new ApiError('name_taken')
     if (securityGroups) await roleStore.replaceGroups(ctx.db, orgId, agentId, securityGroups)
 
     await record(ctx, { action: 'agent.update', targets: target(agentId), metadata: { ...body } })
@@ -105,10 +118,14 @@ export const archive: Handler<typeof agents.archive> = (ctx, { params }) =>
 export const regenerateApiKey: Handler<typeof agents.regenerateApiKey> = (ctx, { params }) =>
   transact(ctx, async (ctx) => {
     const { principal } = ctx
-    const { agentId, permissions } = await openAgent(ctx, params.id)
+    const { agentId, permissions, ...kept } = await openAgent(ctx, params.id)
     // The answer lets the caller act as the agent: that is a gift to the caller, unless it is the agent itself.
     if (agentId !== principal.agentId)
-      ensureCanGive(principal, { permissions, tenantRoles: await allRoles(ctx, agentId) })
+      ensureCanGive(principal, {
+        permissions,
+        tenantRoles: await allRoles(ctx, agentId),
+        limits: { wanted: limitsOf(kept) },
+      })
     const { keyId, apiKey } = await rotateKey(ctx, principal.orgId, { agentId })
 
     await record(ctx, { action: 'agent.regenerate-api-key', targets: target(agentId), metadata: { keyId } })

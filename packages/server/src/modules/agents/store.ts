@@ -19,6 +19,8 @@ export interface AgentRow {
   readonly accessKey: string | null
   readonly vaultId: string | null
   readonly vaultItemId: string | null
+  readonly expiresAt: Date | null
+  readonly networks: string[]
   readonly createdBy: string
   readonly createdAt: Date
   readonly archivedAt: Date | null
@@ -50,6 +52,8 @@ const inPlace = (db: Db, { orgId, tenantId }: Place) =>
       activeKey.as('accessKey'),
       'agent.vault_id as vaultId',
       'agent.vault_item_id as vaultItemId',
+      'agent.expires_at as expiresAt',
+      'agent.networks',
       'agent.created_by as createdBy',
       'agent.created_at as createdAt',
       'agent.archived_at as archivedAt',
@@ -72,13 +76,15 @@ export interface LockedAgent {
   readonly agentId: string
   readonly status: string
   readonly permissions: string[]
+  readonly expiresAt: Date | null
+  readonly networks: string[]
 }
 
 /** Whoever changes an agent takes its row first, so that changes of one agent follow one another. */
 export const lockAgent = (db: Db, { orgId, tenantId }: Place, agentId: string): Promise<LockedAgent | undefined> =>
   db
     .selectFrom('agent')
-    .select(['agent_id as agentId', 'status', 'permissions'])
+    .select(['agent_id as agentId', 'status', 'permissions', 'expires_at as expiresAt', 'networks'])
     .where('org_id', '=', orgId)
     .where('tenant_id', '=', tenantId ?? '')
     .where('agent_id', '=', agentId)
@@ -92,6 +98,8 @@ export interface NewAgent {
   readonly name: string
   readonly description: string
   readonly permissions: readonly string[]
+  readonly expiresAt: Date | null
+  readonly networks: readonly string[]
   readonly createdBy: string
   readonly at: Date
 }
@@ -110,6 +118,8 @@ export async function insertAgent(db: Db, row: NewAgent): Promise<boolean> {
       permissions: [...row.permissions],
       vault_id: null,
       vault_item_id: null,
+      expires_at: row.expiresAt,
+      networks: [...row.networks],
       created_by: row.createdBy,
       created_at: row.at,
       archived_at: null,
@@ -127,6 +137,8 @@ export interface AgentChange {
   readonly permissions?: string[]
   readonly vault_id?: string | null
   readonly vault_item_id?: string | null
+  readonly expires_at?: Date | null
+  readonly networks?: string[]
 }
 
 const UNIQUE_VIOLATION = '23505'

@@ -1,6 +1,6 @@
 import { openEnvironment, valueText } from '@strongroom/protocol'
 import type { FirstPerson } from '@strongroom/sdk'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { agentWriter } from '../../../test/agent-writer.ts'
 import { type Harness, startHarness, type TestAgent } from '../../../test/harness.ts'
 import { codeOf, foundOrg, outcomes } from '../../../test/people.ts'
@@ -11,7 +11,7 @@ import { inOrg } from '../../context.ts'
 // The one statement behind an environment read. Catches: a right that the statement does not ask for (secret, status of key and
 // agent, permission, access list), an audit row that is missing or that a refusal leaves behind, an answer kept for longer than
 // it is right or given to another reader, a read that is answered although it could not be recorded. Seen red, each left out
-// of the statement: the secret, the status of the key, the access list, the key that was given, the audit row.
+// of the statement: the secret, the status of the key, the limits of the agent, the access list, the key that was given, the audit row.
 
 let h: Harness
 let alice: FirstPerson
@@ -88,12 +88,15 @@ it('refuses whoever lost a right at the next request, keeps no answer for them, 
       "update agent set permissions = '{machine.vault.read}' where agent_id = $1",
       [bot.agentId],
     ],
+    ['agent_expired', "update agent set expires_at = now() - interval '1 minute' where agent_id = $1", [bot.agentId]],
+    ['network_not_allowed', "update agent set networks = '{192.0.2.0/24,::/0}' where agent_id = $1", [bot.agentId]],
     ['invalid_api_key', "update agent set status = 'archived' where agent_id = $1", [bot.agentId]],
     ['invalid_api_key', "update api_key set status = 'rotated' where agent_id = $1", [bot.agentId]],
   ]
   const restore = [
     ["update vault_access set role = 'read' where principal = $1", [`agent:${bot.agentId}`]],
     ["update agent set permissions = '{machine.all}', status = 'active' where agent_id = $1", [bot.agentId]],
+    ["update agent set expires_at = null, networks = '{}' where agent_id = $1", [bot.agentId]],
     ["update api_key set status = 'active' where agent_id = $1", [bot.agentId]],
   ] as const
   for (const [code, sql, values] of lose) {
@@ -107,6 +110,19 @@ it('refuses whoever lost a right at the next request, keeps no answer for them, 
     )
     for (const [text, given] of restore) await asSuperuser(h, (client) => client.query(text, [...given]))
   }
+})
+
+it('costs an agent that keeps to its limits no other statement', async () => {
+  const limit = (set: string) =>
+    asSuperuser(h, (client) => client.query(`update agent set ${set} where agent_id = $1`, [bot.agentId]))
+  const before = (await audited()).length
+  const transactions = vi.spyOn(h.deps.database.kysely, 'transaction')
+  await limit("expires_at = now() + interval '1 hour', networks = '{192.0.2.0/24,127.0.0.0/8}'")
+  await ask(bot)
+  expect(transactions).not.toHaveBeenCalled()
+  transactions.mockRestore()
+  await limit("expires_at = null, networks = '{}'")
+  expect((await audited()).slice(before)).toMatchObject([{ outcome: 'success' }])
 })
 
 it('records nothing as read for whoever asks for a key and was given none', async () => {
