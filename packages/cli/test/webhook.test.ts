@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { WebhookDelivery, WebhookEndpoint } from '@strongroom/sdk'
+import type { WebhookDelivery, WebhookDeliveryDetail, WebhookEndpoint } from '@strongroom/sdk'
 import { Webhook } from 'standardwebhooks'
 import { Value } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
@@ -17,9 +17,9 @@ import { type Machine, startWorld, type World } from './world.ts'
 
 // Webhooks at the command line, received for real and verified by an independent library. Catches: a secret that is not the one that
 // signs, one that is shown to a coding agent or twice, a forwarded request that differs from what the server would send, events outside of
-// the filter, a listener that does not end.
+// the filter, a listener that does not end, a delivery that shows another request than was made.
 // Seen red: a signature over the body alone, the filter not sent, an answer of 500 taken for taken, Ctrl-C that ends with 130, a secret
-// printed for an agent.
+// printed for an agent, a step left out of a delivery, the text without its time shown as what is signed.
 
 let world: World
 let machine: Machine
@@ -61,6 +61,20 @@ interface Made {
   readonly secret: string
 }
 
+/** What one delivery shows is what its receiver got, in words and for programs. */
+async function looksAt(id: string, deliveryId: string, { headers, body }: Received): Promise<void> {
+  const args = ['webhook', 'delivery', id, deliveryId]
+  const shown = await jsonOf<WebhookDeliveryDetail>(machine, args)
+  const { timing, request } = shown.attempts[0] ?? {}
+  const { connectMs, waitMs } = timing ?? {}
+  expect(timing).toEqual({ lookupMs: null, connectMs: expect.any(Number), tlsMs: null, waitMs: expect.any(Number) })
+  expect([shown.body, request?.headers]).toEqual([body.toString(), headers])
+  const { stdout } = await machine.call(args)
+  expect(stdout).toMatch(new RegExp(`204 +\\d+  connect ${connectMs} ms, wait ${waitMs} ms\\n`))
+  expect(stdout).toContain(`webhook-signature: ${headers['webhook-signature']}\n`)
+  expect(stdout).toContain(`\n\n${body}\n\nsigned  ${shown.eventId}.${headers['webhook-timestamp']}.${body}`)
+}
+
 it('makes an endpoint whose deliveries its secret verifies, and shows, sends again, rotates and deletes', async () => {
   const { endpoint, secret } = await jsonOf<Made>(machine, ['webhook', 'create', url, '--events', 'budget.*,vault.*'])
   const id = endpoint.webhookId
@@ -75,6 +89,7 @@ it('makes an endpoint whose deliveries its secret verifies, and shows, sends aga
   expect(earlier).toHaveLength(1)
   expect((await machine.call(['webhook', 'deliveries', id])).stdout).toMatch(/budget\.created +delivered +1 +204 in/)
   expect(await jsonOf(machine, ['webhook', 'deliveries', id, '--state', 'exhausted'])).toEqual([])
+  await looksAt(id, sent?.deliveryId ?? '', lastOf(receiver.received))
   const again = await jsonOf<WebhookDelivery>(machine, ['webhook', 'resend', id, sent?.deliveryId ?? ''])
   expect(again.eventId).toBe(eventId)
   const rotated = await jsonOf<Made>(machine, ['webhook', 'rotate', id])
@@ -83,6 +98,7 @@ it('makes an endpoint whose deliveries its secret verifies, and shows, sends aga
   for (const known of [secret, rotated.secret])
     expect(verified(known, lastOf(receiver.received))).toMatchObject({ id: eventId })
   expect((await machine.call(['webhook', 'show', id])).stdout).not.toContain('whsec_')
+  await refused(['webhook', 'delivery', id, 'whd_nothing'], 'webhook_delivery_not_found', 5)
   await refused(['webhook', 'rm', id], 'confirmation_required', 2)
   expect(await jsonOf(machine, ['webhook', 'rm', id, '--yes'])).toEqual({ webhookId: id })
   expect(await jsonOf(machine, ['webhook', 'list'])).toEqual([])
@@ -124,6 +140,7 @@ it('refuses what cannot be, and makes nothing of it', async () => {
   await refused(['webhook', 'create', 'http://169.254.169.254/latest'], 'webhook_url_forbidden', 6)
   await refused(['webhook', 'create', url, '--events', 'buget.*'], 'webhook_event_type_unknown', 6)
   await refused(['webhook', 'show', 'nobody'], 'webhook_not_found', 5)
+  await refused(['webhook', 'delivery', 'nobody', 'whd_nothing'], 'webhook_not_found', 5)
   await refused(['webhook', 'update', url], 'usage', 2)
   await refused(['webhook', 'listen', '--events', 'buget.*'], 'webhook_event_type_unknown', 6)
   await refused(['webhook', 'listen', '--forward-to', 'ftp://localhost'], 'usage', 2)

@@ -1,15 +1,22 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { verifyWebhook } from '@strongroom/sdk'
 import type { Page } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { splitSentence } from '../src/pages/webhooks/time-split.tsx'
 import { gapText, spanOf } from '../src/pages/webhooks/timeline-scale.ts'
 import { healthOf } from '../src/pages/webhooks/webhook-words.tsx'
 import { type Received, type Receiver, startReceiver } from './demo-money.ts'
 import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // Endpoints and what is sent to them, and the domains whose changes they hear of. Catches: a secret that stays in the page or is another
-// than the one that signs, a delivery that is not shown or not sent again, an endpoint that goes without its address being typed.
+// than the one that signs, a delivery that is not shown, not as its receiver got it or not sent again, an endpoint that goes without its
+// address being typed, a drawer that shuts somebody out or is wider than a narrow screen.
 // Seen red: a type that does not exist let through, another secret than the one that signs, a Resend that sends nothing, a record that
-// replaces the others, records that somebody else changed meanwhile replaced, an endpoint whose address is not asked for.
+// replaces the others, records that somebody else changed meanwhile replaced, an endpoint whose address is not asked for, a body shown as what
+// is signed, a button that says something else than its name.
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 let world: World
 let tab: Tab
@@ -86,16 +93,13 @@ it('shows a delivery that failed on its time axis, and sends it again', async ()
   await row.getByText('retrying').waitFor()
   await row.getByRole('link').click()
   // The next one by itself comes in minutes: what is delivered now was sent by hand.
-  await dialog().getByText('Attempt 2').waitFor()
+  await dialog().getByText('Attempt 2', { exact: true }).waitFor()
   await dialog()
     .getByText(/^[1-9]\d* s after the one before$/)
     .waitFor()
   await dialog().getByRole('region', { name: 'Attempts' }).getByText('Next attempt').waitFor()
-  await dialog().getByText('Attempt 1').click()
-  await dialog()
-    .getByText(/webhook-timestamp: \d+/)
-    .first()
-    .waitFor()
+  await dialog().getByText('Attempt 1', { exact: true }).click()
+  await looksAtFirst()
   await dialog().getByRole('button', { name: 'As a table' }).click()
   await dialog().getByRole('cell', { name: '503' }).first().waitFor()
   answer = 204
@@ -106,6 +110,39 @@ it('shows a delivery that failed on its time axis, and sends it again', async ()
   expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
   await page.keyboard.press('Escape')
 })
+
+/** What is shown of the first attempt is what its receiver got, to be seen by everybody and taken along. */
+async function looksAtFirst(): Promise<void> {
+  const [first] = receiver.received
+  const { 'webhook-id': id, 'webhook-timestamp': seconds, 'webhook-signature': signature } = first?.headers ?? {}
+  await dialog()
+    .getByRole('figure', { name: 'Time of attempt 1' })
+    .getByText(/^Of \d+ ms: connect \d+ ms, wait \d+ ms\.$/)
+    .waitFor()
+  await dialog().getByText(`webhook-signature: ${signature}`).waitFor()
+  const copied = async (label: string): Promise<string> => {
+    await dialog()
+      .getByRole('button', { name: `Copy: ${label}` })
+      .click()
+    return page.evaluate(() => navigator.clipboard.readText())
+  }
+  await expect.poll(() => copied('Body, as it is sent')).toBe(first?.body)
+  await expect.poll(() => copied('What attempt 1 signed')).toBe(`${id}.${seconds}.${first?.body}`)
+  await expect.poll(() => copied('Headers of attempt 1')).toContain(`POST ${receiver.url}\nhost: 127.0.0.1:`)
+  await page.evaluate(AXE)
+  for (const colorScheme of ['dark', 'light'] as const) {
+    await page.emulateMedia({ colorScheme })
+    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
+    expect(violations.map(({ id: rule, nodes }) => `${rule}: ${nodes.map(({ html }) => html).join()}`)).toEqual([])
+  }
+  await page.setViewportSize({ width: 390, height: 844 })
+  const tooWide = (element: Element): string[] =>
+    [...element.querySelectorAll('*')]
+      .filter((one) => one.checkVisibility() && one.getBoundingClientRect().right > innerWidth)
+      .map(({ outerHTML }) => outerHTML)
+  await expect.poll(() => dialog().evaluate(tooWide)).toEqual([])
+  await page.setViewportSize({ width: 1440, height: 900 })
+}
 
 let fresh = ''
 
@@ -211,6 +248,7 @@ it('counts what was taken without tests, and draws gaps to scale', () => {
   const at = (seconds: number): string => new Date(Date.UTC(2026, 0, 1, 12, 0, seconds)).toISOString()
   const attempt = (seconds: number, responseStatus: number) => ({
     ...{ attempt: 1, startedAt: at(seconds), durationMs: 10, url: '', error: null, responseStatus },
+    timing: { lookupMs: null, connectMs: 1, tlsMs: null, waitMs: 8 },
   })
   const delivery = (state: 'delivered' | 'exhausted' | 'retrying', synthetic = false) => ({
     ...{ deliveryId: 'd', eventId: 'e', eventType: 't', state, synthetic, createdAt: at(0) },
@@ -228,4 +266,14 @@ it('counts what was taken without tests, and draws gaps to scale', () => {
     '2 h',
     '1.2 d',
   ])
+})
+
+it('says of what the time of an attempt was spent on only what came about', () => {
+  const nothing = { lookupMs: null, connectMs: null, tlsMs: null, waitMs: null }
+  expect(splitSentence({ durationMs: 213, timing: { lookupMs: 4, connectMs: 2, tlsMs: 31, waitMs: 176 } })).toBe(
+    'Of 213 ms: lookup 4 ms, connect 2 ms, TLS 31 ms, wait 176 ms.',
+  )
+  expect(splitSentence({ durationMs: 15_000, timing: { ...nothing, connectMs: 0 } })).toBe('Of 15000 ms: connect 0 ms.')
+  expect(splitSentence({ durationMs: 3, timing: nothing })).toBe('No connection came about.')
+  expect(splitSentence({ durationMs: null, timing: nothing })).toBeUndefined()
 })

@@ -52,16 +52,28 @@ const WithSecret = closed({
   secretRedacted: Type.Optional(Type.Boolean()),
 })
 
-const Attempt = closed({
+const Ms = (description: string) => Nullable(Type.Integer({ description }))
+const Timing = Type.Object(
+  {
+    lookupMs: Ms('Until the name had its addresses; null where the address is written out'),
+    connectMs: Ms('Until the connection stood'),
+    tlsMs: Ms('Until its keys were agreed; null without TLS'),
+    waitMs: Ms('From then until the answer began'),
+  },
+  { additionalProperties: false, description: 'How long each step took; null for one that did not come to its end' },
+)
+
+const AttemptMembers = {
   attempt: Type.Integer(),
   startedAt: Time,
   durationMs: Nullable(Type.Integer()),
+  timing: Timing,
   url: Type.String(),
   responseStatus: Nullable(Type.Integer()),
   error: Nullable(OneOf(ATTEMPT_ERRORS)),
-})
+}
 
-export const WebhookDelivery = closed({
+const DeliveryMembers = {
   deliveryId: Id,
   eventId: Id,
   eventType: Type.String(),
@@ -70,9 +82,40 @@ export const WebhookDelivery = closed({
   createdAt: Time,
   nextAttemptAt: Nullable(Time),
   finishedAt: Nullable(Time),
-  attempts: Type.Array(Attempt),
-})
+}
+export const WebhookDelivery = closed({ ...DeliveryMembers, attempts: Type.Array(closed(AttemptMembers)) })
 export type WebhookDelivery = Static<typeof WebhookDelivery>
+
+const SENT_HEADERS = [
+  'host',
+  'content-type',
+  'user-agent',
+  'webhook-id',
+  'webhook-timestamp',
+  'webhook-signature',
+  'content-length',
+  'connection',
+] as const
+const SentHeaders = Type.Record(OneOf(SENT_HEADERS), Type.String(), { additionalProperties: false })
+
+const SentRequest = closed({
+  headers: SentHeaders,
+  baseString: Type.String({ description: 'What the signatures are of: `id.timestamp.body`, byte for byte' }),
+})
+
+export const WebhookDeliveryDetail = closed({
+  ...DeliveryMembers,
+  body: Nullable(
+    Type.String({ description: 'As it is sent; null where the caller may no longer read what the event is about' }),
+  ),
+  attempts: Type.Array(
+    closed({
+      ...AttemptMembers,
+      request: Nullable(SentRequest),
+    }),
+  ),
+})
+export type WebhookDeliveryDetail = Static<typeof WebhookDeliveryDetail>
 
 const EventTypes = Type.Array(EventPattern, { minItems: 1, maxItems: 64, uniqueItems: true })
 const Url = Type.String({ minLength: 1, maxLength: 2000 })
@@ -191,6 +234,16 @@ export const webhooks = {
     query: closed({ ...Page, state: Type.Optional(OneOf(DELIVERY_STATES)) }),
     response: listOf('data', WebhookDelivery),
     errors: ['webhook_not_found'],
+  },
+  delivery: {
+    api: 'machine',
+    method: 'GET',
+    path: '/webhook/:id/deliveries/:deliveryId',
+    summary: 'One delivery, with the requests that were made: headers, body, and what was signed',
+    access: reading,
+    params: closed({ id: Id, deliveryId: Id }),
+    response: WebhookDeliveryDetail,
+    errors: ['webhook_not_found', 'webhook_delivery_not_found'],
   },
   redeliver: {
     api: 'machine',

@@ -1,7 +1,15 @@
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type Server, type ServerResponse } from 'node:http'
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http'
+import { createServer as createSecureServer, type ServerOptions } from 'node:https'
 import { parseNetwork } from '../src/outside/addresses.ts'
 import type { EgressPolicy } from '../src/outside/egress.ts'
+import type { Certificate } from './certificate.ts'
 
 // Somebody who is told of things: keeps every request as it came and answers as a test says.
 
@@ -27,10 +35,15 @@ export const toLoopback = (nameServers: readonly string[] = []): EgressPolicy =>
   nameServers,
 })
 
-export async function startReceiver(): Promise<Receiver> {
+interface Secure extends Certificate, Pick<ServerOptions, 'SNICallback'> {
+  readonly name: string
+}
+
+/** Over TLS where it has a name of its own; who sends has to find that name at 127.0.0.1. */
+export async function startReceiver(secure?: Secure): Promise<Receiver> {
   const received: Received[] = []
   let by: (response: ServerResponse, request: Received) => void = (response) => response.writeHead(204).end()
-  const server: Server = createServer((request, response) => {
+  const receive = (request: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = []
     response.on('error', () => undefined)
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -41,11 +54,13 @@ export async function startReceiver(): Promise<Receiver> {
       received.push(one)
       by(response, one)
     })
-  })
+  }
+  const server: Server = secure ? createSecureServer(secure, receive) : createServer(receive)
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
+  const { port } = server.address() as { port: number }
   return {
-    url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
+    url: secure ? `https://${secure.name}:${port}` : `http://127.0.0.1:${port}`,
     received,
     answer: (next) => {
       by = next

@@ -8,6 +8,7 @@ const nullable = <T extends Parameters<typeof Type.Array>[0]>(schema: T) => Type
 export const webhookShape = webhooks.update.response
 export const webhooksShape = Type.Array(webhookShape)
 export const deliveryShape = webhooks.test.response
+export const deliveryDetailShape = webhooks.delivery.response
 export const deliveriesShape = Type.Array(deliveryShape)
 export const removedWebhookShape = Type.Object({ webhookId: Type.String() })
 export const eventTypesShape = Type.Array(Type.Object({ type: Type.String(), permission: Type.String() }))

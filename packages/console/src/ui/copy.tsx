@@ -1,6 +1,6 @@
 import { Check, Copy } from 'lucide-react'
 import { Fragment, useEffect, useState } from 'react'
-import { IconButton } from './button.tsx'
+import { Button, IconButton } from './button.tsx'
 import { classes } from './classes.ts'
 
 /** Copies a text, and says for a moment that it did. */
@@ -49,6 +49,24 @@ export function CopyLine({ label, text }: { readonly label: string; readonly tex
         </code>
         <CopyButton text={text} label={label} />
       </div>
+    </div>
+  )
+}
+
+/** Several lines, to be taken along as they are. */
+export function CopyBlock({ label, text }: { readonly label: string; readonly text: string }) {
+  const [copied, copy] = useCopy()
+  return (
+    <div className="grid gap-1">
+      <div className="flex items-center justify-between gap-3">
+        <span className="font-[550]">{label}</span>
+        <Button kind="quiet" onClick={() => copy(text)} aria-label={`${copied ? 'Copied' : 'Copy'}: ${label}`}>
+          {copied ? 'Copied' : 'Copy'}
+        </Button>
+      </div>
+      <pre className="rounded-control border border-rule bg-raised px-2.5 py-1.5 wrap-anywhere whitespace-pre-wrap">
+        {text}
+      </pre>
     </div>
   )
 }

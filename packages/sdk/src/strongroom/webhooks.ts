@@ -1,4 +1,11 @@
-import type { Input, Output, webhooks as routes, WebhookDelivery, WebhookEndpoint } from '@strongroom/contract'
+import type {
+  Input,
+  Output,
+  webhooks as routes,
+  WebhookDelivery,
+  WebhookDeliveryDetail,
+  WebhookEndpoint,
+} from '@strongroom/contract'
 import type { WebhookEvent } from '../webhooks.ts'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core } from './core.ts'
@@ -8,7 +15,7 @@ import { Secret } from './secret.ts'
 
 // Endpoints that are told what happens. They belong to the key that makes them; `verifyWebhook` is for whoever receives.
 
-export type { WebhookDelivery, WebhookEndpoint }
+export type { WebhookDelivery, WebhookDeliveryDetail, WebhookEndpoint }
 export type NewWebhook = Input<typeof routes.create>['body']
 export type WebhookChange = Input<typeof routes.update>['body']
 export type WebhookEventType = Output<typeof routes.eventTypes>['data'][number]
@@ -55,6 +62,8 @@ export interface Webhooks {
     params?: ListParams & { readonly state?: WebhookDelivery['state'] },
     options?: RequestOptions,
   ): PagePromise<WebhookDelivery>
+  /** One of them, with the requests that were made: headers, body, and what was signed. */
+  delivery(webhookId: string, deliveryId: string, options?: RequestOptions): ApiPromise<WebhookDeliveryDetail>
   redeliver(webhookId: string, deliveryId: string, options?: RequestOptions): ApiPromise<WebhookDelivery>
   /** For 24 hours deliveries carry signatures of both secrets. */
   rotateSecret(webhookId: string, options?: RequestOptions): ApiPromise<CreatedWebhook>
@@ -109,6 +118,8 @@ export const webhooksOf = (core: Core): Webhooks => ({
       params,
       options,
     ),
+  delivery: (id, deliveryId, options) =>
+    core.call(options, ({ client, options: call }) => client.webhooks.delivery({ params: { id, deliveryId } }, call)),
   redeliver: (id, deliveryId, options) =>
     core.call(options, ({ client, options: call }) => client.webhooks.redeliver({ params: { id, deliveryId } }, call)),
   rotateSecret: (id, options) =>

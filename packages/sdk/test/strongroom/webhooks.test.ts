@@ -38,6 +38,8 @@ it('makes an endpoint whose secret verifies its deliveries and does not print it
   expect((await verifyWebhook(received.body, received.headers, secret)).id).toBe(eventId)
   const [sent] = await client.webhooks.deliveries(id, { state: 'delivered' }).all()
   expect(sent).toMatchObject({ eventId, eventType: 'budget.created' })
+  const { body, attempts } = await client.webhooks.delivery(id, sent?.deliveryId ?? '')
+  expect([body, attempts[0]?.request?.headers]).toEqual([received.body.toString(), received.headers])
   expect(await client.webhooks.redeliver(id, sent?.deliveryId ?? '')).toMatchObject({ eventId })
   expect(await client.webhooks.test(id, { eventType: 'budget.exceeded' })).toMatchObject({ state: 'delivered' })
   const rotated = await client.webhooks.rotateSecret(id)

@@ -18,6 +18,8 @@ export interface AgentTable {
   created_by: string
   created_at: Date
   archived_at: Date | null
+  expires_at: Date | null
+  networks: Generated<string[]>
 }
 
 export interface ApiKeyTable {
@@ -947,6 +949,12 @@ export interface WebhookAttemptTable {
   url: string
   response_status: number | null
   error: string | null
+  lookup_ms: number | null
+  connect_ms: number | null
+  tls_ms: number | null
+  wait_ms: number | null
+  signed_at: Date | null
+  signature: string | null
 }
 
 export interface WebhookDeliveryTable {

@@ -102,3 +102,25 @@ export async function listings(
 
 export const listingKey = ({ principal, vaultId }: { principal: string; vaultId: string | null }): string =>
   `${principal} ${vaultId}`
+
+/** Those of the events that somebody may hear of now. */
+export async function heardBy<E extends EventScope>(
+  db: Db,
+  orgId: string,
+  owner: Owner,
+  events: readonly E[],
+): Promise<readonly E[]> {
+  if (events.length === 0) return []
+  const listener = (await listenersOf(db, orgId, [owner])).get(ownerKey(owner))
+  if (!listener) return []
+  const { principal } = owner
+  const listed = await listings(
+    db,
+    orgId,
+    [principal],
+    events.map(({ vaultId }) => vaultId),
+  )
+  return events.filter((event) =>
+    mayHear(listener, event, listed.has(listingKey({ principal, vaultId: event.vaultId }))),
+  )
+}

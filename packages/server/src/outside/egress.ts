@@ -118,7 +118,13 @@ export interface Outgoing {
   /** Of the answer; more is cut off, and the connection with it. */
   readonly maxBytes: number
   readonly signal?: AbortSignal
+  /** Told of each step that has come to its end, and how long it took. */
+  readonly onStep?: OnStep
 }
+
+/** In their order. A name is looked up, unless the address is written out; a connection is never used again, so each has all of the others. */
+export type Step = 'lookup' | 'connect' | 'tls' | 'wait'
+type OnStep = (step: Step, ms: number) => void
 
 export interface Answered {
   readonly status: number
@@ -142,14 +148,33 @@ const lookupOf =
     else done(null, first.address, first.family)
   }
 
+/** How long each step took, from the end of the one before. */
+function stopwatch(onStep: OnStep = () => undefined): (ended: Step) => void {
+  let since = performance.now()
+  return (ended) => {
+    const at = performance.now()
+    onStep(ended, at - since)
+    since = at
+  }
+}
+
+/** What is sent besides what the caller gives, and besides the host. */
+export const framed = <H extends Readonly<Record<string, string>>>(headers: H, body: string | Uint8Array) => ({
+  ...headers,
+  'content-length': String(Buffer.byteLength(body)),
+  connection: 'close',
+})
+
 /** The answer to one request. Throws `EgressRefused`, or what the network has to say. */
 export async function sendOut(outgoing: Outgoing, policy: EgressPolicy): Promise<Answered> {
   const { timeoutMs, signal } = outgoing
   const url = checkUrl(outgoing.url, policy)
   const late = AbortSignal.timeout(timeoutMs)
   const ended = signal ? AbortSignal.any([late, signal]) : late
+  const lap = stopwatch(outgoing.onStep)
   const addresses = await Promise.race([vetted(url, policy), whenAborted(ended)])
-  return exchange(url, addresses, outgoing, ended).catch((error: unknown) => {
+  if (isNamed(url.hostname)) lap('lookup')
+  return exchange(url, addresses, outgoing, { signal: ended, lap }).catch((error: unknown) => {
     // A socket that is ended says so in many ways.
     throw ended.aborted ? ended.reason : error
   })
@@ -161,7 +186,17 @@ const whenAborted = (signal: AbortSignal): Promise<never> =>
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
 
-function exchange(url: URL, addresses: readonly Found[], outgoing: Outgoing, signal: AbortSignal): Promise<Answered> {
+interface Exchange {
+  readonly signal: AbortSignal
+  lap(ended: Step): void
+}
+
+function exchange(
+  url: URL,
+  addresses: readonly Found[],
+  outgoing: Outgoing,
+  { signal, lap }: Exchange,
+): Promise<Answered> {
   const { method, headers, body = '', maxBytes } = outgoing
   const isPlain = url.protocol === 'http:'
   const agent = isPlain ? new HttpAgent({ keepAlive: false }) : new HttpsAgent({ keepAlive: false })
@@ -171,12 +206,19 @@ function exchange(url: URL, addresses: readonly Found[], outgoing: Outgoing, sig
     signal,
     lookup: lookupOf(addresses) as never,
     maxHeaderSize: 16_384,
-    headers: { ...headers, 'content-length': String(Buffer.byteLength(body)), connection: 'close' },
+    headers: framed(headers, body),
   }
   return new Promise((resolve, reject) => {
     const call: ClientRequest = (isPlain ? overHttp : overHttps)(url, options)
     call.once('error', reject)
-    call.once('response', (answer) => readAnswer(answer, maxBytes, () => call.destroy()).then(resolve, reject))
+    call.once('socket', (socket) => {
+      socket.once('connect', () => lap('connect'))
+      socket.once('secureConnect', () => lap('tls'))
+    })
+    call.once('response', (answer) => {
+      lap('wait')
+      readAnswer(answer, maxBytes, () => call.destroy()).then(resolve, reject)
+    })
     call.end(body)
   })
 }

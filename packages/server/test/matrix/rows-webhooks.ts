@@ -34,6 +34,12 @@ export const WEBHOOKS: readonly Row[] = [
   { route: 'POST /machine/webhook/:id/rotate-secret', may: WRITING, ids: { id: own } },
   { route: 'GET /machine/webhook/:id/deliveries', may: READING, ids: { id: own } },
   {
+    route: 'GET /machine/webhook/:id/deliveries/:deliveryId',
+    may: READING,
+    ids: { id: own },
+    path: ({ id = '' }) => ({ deliveryId: deliveryOf(id) }),
+  },
+  {
     route: 'POST /machine/webhook/:id/deliveries/:deliveryId/redeliver',
     may: WRITING,
     ids: { id: enabled },

@@ -79,7 +79,7 @@ export const deliveries = command({
     { run: 'strongroom webhook deliveries WEBHOOK', does: 'every delivery of 30 days with its answer' },
     { run: 'strongroom webhook deliveries WEBHOOK --state exhausted', does: 'what never arrived' },
   ],
-  next: 'strongroom webhook resend WEBHOOK DELIVERY',
+  next: 'strongroom webhook delivery WEBHOOK DELIVERY',
   output: async () => (await shapes()).deliveriesShape,
   run: async (cli, { args, flags }) => {
     const { webhookId } = await findWebhook(cli, args.webhook)
@@ -87,7 +87,7 @@ export const deliveries = command({
     const pages = (await cli.strongroom()).webhooks.deliveries(webhookId, params, { signal: cli.signal })
     const data = await pages.all({ max: flags.limit ?? LATEST })
     if (data.length === 0) cli.say('nothing was sent')
-    const next = `strongroom webhook resend ${webhookId} DELIVERY`
+    const next = `strongroom webhook delivery ${webhookId} DELIVERY`
     return { data, meta: { total: data.length }, ...(data.length > 0 && { text: show(cli, data), next }) }
   },
 })

@@ -1,64 +1,18 @@
 import type { WebhookDelivery, WebhookEndpoint } from '@strongroom/sdk'
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
-import { CopyLine, MonoId } from '../../ui/copy.tsx'
+import { CopyBlock, CopyLine, MonoId } from '../../ui/copy.tsx'
 import { Drawer } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/page.tsx'
 import { shellWord } from '../../ui/shell-word.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { When } from '../../ui/when.tsx'
+import { AttemptDetails } from './attempt-details.tsx'
 import { DeliveryTimeline } from './delivery-timeline.tsx'
+import { deliveryQuery } from './queries.ts'
 import { VerifySnippet } from './signing-secret.tsx'
-import { gapText } from './timeline-scale.ts'
-import { type Attempt, answerText, DeliveryStatus, isTaken } from './webhook-words.tsx'
-
-const secondsOf = (time: string): number => Math.floor(Date.parse(time) / 1000)
-
-/** One request as it went out. The signature and the body are not kept; what they are made of is. */
-function AttemptDetails({ attempt, before, delivery, signing }: AttemptMembers) {
-  const { startedAt, url } = attempt
-  const stamp = secondsOf(startedAt)
-  const waited = Date.parse(startedAt) - Date.parse(before?.startedAt ?? delivery.createdAt)
-  return (
-    <details className="group border-b border-rule py-1">
-      <summary className="flex min-h-8 cursor-pointer flex-wrap items-center gap-x-3">
-        <span aria-hidden="true" className="group-open:rotate-90">
-          ▸
-        </span>
-        <strong>Attempt {attempt.attempt}</strong>
-        <span className={isTaken(attempt) ? 'text-seal' : 'text-danger'}>{answerText(attempt)}</span>
-        <When at={startedAt} />
-        <span className="text-label text-ink-3">
-          {gapText(waited)} after {before ? 'the one before' : 'it happened'}
-        </span>
-      </summary>
-      <div className="grid gap-2 py-2">
-        <pre className="overflow-auto rounded-control border border-rule bg-raised px-2.5 py-1.5 break-all whitespace-pre-wrap">
-          {[
-            `POST ${url}`,
-            'content-type: application/json',
-            'user-agent: Strongroom-Webhooks/1',
-            `webhook-id: ${delivery.eventId}`,
-            `webhook-timestamp: ${stamp}`,
-            `webhook-signature: ${signing === 'hmac' ? 'v1' : 'v1a'},… (not kept)`,
-          ].join('\n')}
-        </pre>
-        <p className="text-label text-ink-3">
-          What is signed: <code>{`${delivery.eventId}.${stamp}.`}</code> and the body, which the history does not keep.
-          Of the answer only its status is kept: what stands behind an address is the receiver&rsquo;s.
-        </p>
-      </div>
-    </details>
-  )
-}
-
-interface AttemptMembers {
-  readonly attempt: Attempt
-  readonly before: Attempt | undefined
-  readonly delivery: WebhookDelivery
-  readonly signing: WebhookEndpoint['signing']
-}
+import { DeliveryStatus } from './webhook-words.tsx'
 
 function Resend({ endpoint, delivery }: { readonly endpoint: WebhookEndpoint; readonly delivery: WebhookDelivery }) {
   const strongroom = useStrongroom()
@@ -93,6 +47,8 @@ interface Members {
 
 export function DeliveryDrawer({ endpoint, delivery, onClose }: Members) {
   const { eventId, eventType, synthetic, createdAt, nextAttemptAt, attempts } = delivery
+  const detail = useQuery(deliveryQuery(useStrongroom(), endpoint.webhookId, delivery))
+  const requestOf = (attempt: number) => detail.data?.attempts.find((one) => one.attempt === attempt)?.request
   const tries = attempts.length === 1 ? 'One attempt' : `${attempts.length} attempts`
   return (
     <Drawer title={`${eventType}${synthetic ? ' (test)' : ''}`} open onClose={onClose}>
@@ -118,14 +74,14 @@ export function DeliveryDrawer({ endpoint, delivery, onClose }: Members) {
             summary={`${tries}${nextAttemptAt === null ? '' : ', and one to come'}.`}
           />
         )}
-        <section aria-label="Attempts">
+        <section aria-label="Attempts" className="min-w-0">
           {attempts.map((attempt, at) => (
             <AttemptDetails
               key={attempt.attempt}
               attempt={attempt}
               before={attempts[at - 1]}
               delivery={delivery}
-              signing={endpoint.signing}
+              request={requestOf(attempt.attempt)}
             />
           ))}
           {nextAttemptAt !== null && attempts.length > 0 && (
@@ -135,6 +91,13 @@ export function DeliveryDrawer({ endpoint, delivery, onClose }: Members) {
           )}
           {attempts.length === 0 && <p className="text-ink-2">It was not tried yet.</p>}
         </section>
+        {detail.error && <ProblemNote error={detail.error} />}
+        {detail.data?.body === null && (
+          <p className="text-ink-2">
+            The body and the headers are not shown: you may no longer read what this event is about.
+          </p>
+        )}
+        {typeof detail.data?.body === 'string' && <CopyBlock label="Body, as it is sent" text={detail.data.body} />}
         <Resend endpoint={endpoint} delivery={delivery} />
         <VerifySnippet publicKey={endpoint.publicKey} />
       </div>

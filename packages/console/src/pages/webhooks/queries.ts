@@ -31,3 +31,18 @@ export const deliveriesQuery = (strongroom: Strongroom, webhookId: string) =>
     queryFn: ({ signal }) => strongroom.webhooks.deliveries(webhookId, {}, { signal }).all({ max: LATEST }),
     refetchInterval: ({ state }) => (state.data?.some(isUnderWay) ? LOOK_MS : LOOK_RARELY_MS),
   })
+
+/** One delivery with its requests. Asked again when another of its attempts has ended. */
+export const deliveryQuery = (
+  strongroom: Strongroom,
+  webhookId: string,
+  { deliveryId, attempts }: Pick<WebhookDelivery, 'deliveryId' | 'attempts'>,
+) => {
+  const ended = attempts.filter(({ durationMs }) => durationMs !== null).length
+  return queryOptions({
+    queryKey: ['webhook', webhookId, 'delivery', deliveryId, ended],
+    queryFn: ({ signal }) => strongroom.webhooks.delivery(webhookId, deliveryId, { signal }),
+    // What was read of it before stays in sight; never that of another one.
+    placeholderData: (before) => (before?.deliveryId === deliveryId ? before : undefined),
+  })
+}

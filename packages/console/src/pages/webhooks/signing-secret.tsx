@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { onLock } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
-import { useCopy } from '../../ui/copy.tsx'
+import { CopyBlock } from '../../ui/copy.tsx'
 
 // The secret that deliveries are verified with: shown once, and gone from the page with the dialog, the lock or the reload.
 
@@ -28,23 +28,6 @@ const event = await verifyWebhook(bytes, request.headers, process.env.WEBHOOK_SE
 
 export const snippetFor = (publicKey: string | null): string =>
   publicKey === null ? SNIPPET : SNIPPET.replace('process.env.WEBHOOK_SECRET', `'${publicKey}'`)
-
-function CopyBlock({ label, text }: { readonly label: string; readonly text: string }) {
-  const [copied, copy] = useCopy()
-  return (
-    <div className="grid gap-1">
-      <div className="flex items-center justify-between gap-3">
-        <span className="font-[550]">{label}</span>
-        <Button kind="quiet" onClick={() => copy(text)} aria-label={`Copy: ${label}`}>
-          {copied ? 'Copied' : 'Copy'}
-        </Button>
-      </div>
-      <pre className="rounded-control border border-rule bg-raised px-2.5 py-1.5 wrap-anywhere whitespace-pre-wrap">
-        {text}
-      </pre>
-    </div>
-  )
-}
 
 export const VerifySnippet = ({ publicKey }: { readonly publicKey: string | null }) => (
   <CopyBlock label="Verify what comes" text={snippetFor(publicKey)} />

@@ -6,7 +6,7 @@ import { ApiError } from '../../errors.ts'
 import type { Connection } from '../../http/connection.ts'
 import type { Handler } from '../../http/mount.ts'
 import { streamed } from '../../http/stream.ts'
-import { type EventScope, listenersOf, listingKey, listings, mayHear, ownerKey } from '../../outbox/listeners.ts'
+import { type EventScope, heardBy } from '../../outbox/listeners.ts'
 import { bodyOf } from '../../outbox/outbox.ts'
 import { eventsAfter, latestPlace, type StreamedEvent } from '../../outbox/store.ts'
 import { type Change, changesAfter, eventOfChange } from '../../outbox/vault-events.ts'
@@ -117,21 +117,8 @@ async function hearWebhooks(ctx: TxCtx, from: Position, types: readonly string[]
 }
 
 /** Those of the events that the caller may hear of now. */
-async function toldTo<E extends EventScope>({ db, principal }: TxCtx, events: readonly E[]): Promise<readonly E[]> {
-  if (events.length === 0) return []
-  const owner = { principal: principal.id, keyId: principal.keyId }
-  const listener = (await listenersOf(db, principal.orgId, [owner])).get(ownerKey(owner))
-  if (!listener) return []
-  const listed = await listings(
-    db,
-    principal.orgId,
-    [principal.id],
-    events.map(({ vaultId }) => vaultId),
-  )
-  return events.filter((event) =>
-    mayHear(listener, event, listed.has(listingKey({ principal: principal.id, vaultId: event.vaultId }))),
-  )
-}
+const toldTo = <E extends EventScope>({ db, principal }: TxCtx, events: readonly E[]): Promise<readonly E[]> =>
+  heardBy(db, principal.orgId, { principal: principal.id, keyId: principal.keyId }, events)
 
 async function* follow(ctx: Ctx, connection: Connection, from: Position, hearing: Hearing): AsyncIterable<string> {
   let position = from

@@ -129,10 +129,12 @@ type Taken = Pick<Claimed, 'orgId' | 'deliveryId' | 'claim'>
 export async function endAttempt(
   db: Db,
   { orgId, deliveryId, claim }: Taken,
-  { status, error, durationMs }: Attempted,
+  { status, error, durationMs, timing, signed }: Attempted,
 ): Promise<void> {
   await sql`
-    update webhook_attempt set duration_ms = ${durationMs}, response_status = ${status}, error = ${error}
+    update webhook_attempt set duration_ms = ${durationMs}, response_status = ${status}, error = ${error},
+      lookup_ms = ${timing.lookupMs}, connect_ms = ${timing.connectMs}, tls_ms = ${timing.tlsMs}, wait_ms = ${timing.waitMs},
+      signed_at = ${signed.at}, signature = ${signed.signature}
     where org_id = ${orgId} and delivery_id = ${deliveryId} and attempt = ${claim} and duration_ms is null`.execute(db)
 }
 

@@ -1,5 +1,6 @@
 import type { webhooks } from '@strongroom/contract'
 import type { Handlers } from '../../http/mount.ts'
+import { delivery } from './read-delivery.ts'
 import { create, deliveries, eventTypes, list, redeliver, remove, rotateSecret, update } from './service.ts'
 import { test } from './test-delivery.ts'
 
@@ -12,5 +13,6 @@ export const webhookRoutes: Handlers<typeof webhooks> = {
   test,
   rotateSecret,
   deliveries,
+  delivery,
   redeliver,
 }

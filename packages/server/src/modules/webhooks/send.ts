@@ -1,8 +1,8 @@
 import type { Deps } from '../../context.ts'
-import { EgressRefused, sendOut } from '../../outside/egress.ts'
+import { EgressRefused, framed, type Step, sendOut } from '../../outside/egress.ts'
 import type { RootKey } from '../../secrets/root-key.ts'
 import { retryAfterMs } from './schedule.ts'
-import { type Signer, signedHeaders } from './signing.ts'
+import { type Signed, type Signer, signedHeaders, signMessage } from './signing.ts'
 
 // One attempt. Of the answer only its status is kept: what stands behind an address is nobody's to read through us.
 
@@ -22,8 +22,13 @@ export interface Attempted {
   readonly status: number | null
   readonly error: AttemptError | null
   readonly durationMs: number
+  readonly timing: Timing
+  readonly signed: Signed
   readonly retryAfterMs: number | undefined
 }
+
+type Timing = { readonly [step in Step as `${step}Ms`]: number | null }
+const NO_TIMING: Timing = { lookupMs: null, connectMs: null, tlsMs: null, waitMs: null }
 
 export interface Message {
   readonly orgId: string
@@ -32,6 +37,18 @@ export interface Message {
   readonly body: string
   readonly signer: Signer
 }
+
+const headersOf = (eventId: string, signed: Signed) => ({
+  'content-type': 'application/json',
+  'user-agent': 'Strongroom-Webhooks/1',
+  ...signedHeaders(eventId, signed),
+})
+
+/** The headers of an attempt as its receiver has seen them, if it got that far. */
+export const sentHeaders = (url: string, eventId: string, signed: Signed, body: string) => ({
+  host: URL.parse(url)?.host ?? '',
+  ...framed(headersOf(eventId, signed), body),
+})
 
 type Sending = Pick<Deps, 'config' | 'now'>
 
@@ -42,18 +59,22 @@ export async function attempt(
   { signal, timeoutMs = TIMEOUT_MS }: { readonly signal?: AbortSignal; readonly timeoutMs?: number } = {},
 ): Promise<Attempted> {
   const startedAt = performance.now()
+  const signed = signMessage(sealer, orgId, signer, { eventId, body, at: now() })
+  let timing = NO_TIMING
+  // Rounded down: together they are never more than the whole.
+  const onStep = (step: Step, ms: number): void => {
+    timing = { ...timing, [`${step}Ms`]: Math.floor(ms) }
+  }
   const end = (status: number | null, error: AttemptError | null, after?: number): Attempted => ({
     status,
     error,
     durationMs: Math.round(performance.now() - startedAt),
+    timing,
+    signed,
     retryAfterMs: after,
   })
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': 'Strongroom-Webhooks/1',
-    ...signedHeaders(sealer, orgId, signer, { id: eventId, body, at: now() }),
-  }
-  const outgoing = { url, method: 'POST', headers, body, timeoutMs, maxBytes: MAX_ANSWER_BYTES } as const
+  const headers = headersOf(eventId, signed)
+  const outgoing = { url, method: 'POST', headers, body, timeoutMs, maxBytes: MAX_ANSWER_BYTES, onStep } as const
   try {
     const answer = await sendOut({ ...outgoing, ...(signal && { signal }) }, config.egress)
     const isTaken = answer.status >= 200 && answer.status < 300

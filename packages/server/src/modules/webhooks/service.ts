@@ -38,12 +38,17 @@ const show = ({ tenantId: _, publicKey, createdAt, ...row }: store.EndpointRow):
   createdAt: createdAt.toISOString(),
 })
 
+export const showAttempt = ({ signedAt: _, signature: __, ...row }: store.AttemptRow) => ({
+  ...row,
+  startedAt: new Date(row.startedAt).toISOString(),
+})
+
 export const showDelivery = (row: store.DeliveryRow): WebhookDelivery => ({
   ...row,
   createdAt: row.createdAt.toISOString(),
   nextAttemptAt: iso(row.nextAttemptAt),
   finishedAt: iso(row.finishedAt),
-  attempts: row.attempts.map((one) => ({ ...one, startedAt: new Date(one.startedAt).toISOString() })),
+  attempts: row.attempts.map(showAttempt),
 })
 
 export const openEndpoint = async (ctx: TxCtx, id: string): Promise<store.EndpointRow> =>

@@ -66,20 +66,32 @@ export interface Signer {
   readonly orgKey: Buffer | null
 }
 
-/** The headers of one attempt. */
-export function signedHeaders(
+/** What one attempt was signed with: kept, since a secret that is rotated cannot make it again. */
+export interface Signed {
+  readonly at: Date
+  readonly signature: string
+}
+
+const secondsOf = (at: Date): number => Math.floor(at.getTime() / 1000)
+
+/** What the signatures are of. */
+export const baseString = (eventId: string, at: Date, body: string): string => `${eventId}.${secondsOf(at)}.${body}`
+
+export const signedHeaders = (eventId: string, { at, signature }: Signed) => ({
+  'webhook-id': eventId,
+  'webhook-timestamp': String(secondsOf(at)),
+  'webhook-signature': signature,
+})
+
+export function signMessage(
   sealer: RootKey,
   orgId: string,
   signer: Signer,
-  message: { readonly id: string; readonly body: string; readonly at: Date },
-): Readonly<Record<string, string>> {
-  const timestamp = Math.floor(message.at.getTime() / 1000)
-  const content = Buffer.from(`${message.id}.${timestamp}.${message.body}`)
-  return {
-    'webhook-id': message.id,
-    'webhook-timestamp': String(timestamp),
-    'webhook-signature': signaturesOf(sealer, orgId, signer, content, message.at).join(' '),
-  }
+  message: { readonly eventId: string; readonly body: string; readonly at: Date },
+): Signed {
+  const { eventId, body, at } = message
+  const content = Buffer.from(baseString(eventId, at, body))
+  return { at, signature: signaturesOf(sealer, orgId, signer, content, at).join(' ') }
 }
 
 function signaturesOf(sealer: RootKey, orgId: string, signer: Signer, content: Buffer, at: Date): string[] {

@@ -2,6 +2,7 @@ import type { WebhookDelivery, WebhookEndpoint } from '@strongroom/contract'
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { type Listed, listRows, type PageQuery } from '../../http/pagination.ts'
+import type { EventScope } from '../../outbox/listeners.ts'
 
 /** Whose endpoints a caller has: those of its key. An agent has those of its earlier keys too, a person who is logged in all of their keys'. */
 export interface Sight {
@@ -183,13 +184,19 @@ export async function insertSigningKey(
     .execute()
 }
 
+type Attempt = WebhookDelivery['attempts'][number]
+
 export interface AttemptRow {
   readonly attempt: number
   readonly startedAt: string
   readonly durationMs: number | null
+  readonly timing: Attempt['timing']
   readonly url: string
   readonly responseStatus: number | null
-  readonly error: WebhookDelivery['attempts'][number]['error']
+  readonly error: Attempt['error']
+  /** Both or neither: nobody knows of an attempt without an end. */
+  readonly signedAt: string | null
+  readonly signature: string | null
 }
 
 export interface DeliveryRow {
@@ -218,7 +225,9 @@ const deliveriesOf = (db: Db, orgId: string, endpointId: string) =>
       'd.finished_at as finishedAt',
       sql<AttemptRow[]>`coalesce((
         select json_agg(json_build_object('attempt', a.attempt, 'startedAt', a.started_at, 'durationMs', a.duration_ms,
-          'url', a.url, 'responseStatus', a.response_status, 'error', a.error) order by a.attempt)
+          'timing', json_build_object('lookupMs', a.lookup_ms, 'connectMs', a.connect_ms, 'tlsMs', a.tls_ms, 'waitMs', a.wait_ms),
+          'url', a.url, 'responseStatus', a.response_status, 'error', a.error,
+          'signedAt', a.signed_at, 'signature', a.signature) order by a.attempt)
         from webhook_attempt a where a.org_id = d.org_id and a.delivery_id = d.delivery_id), '[]')`.as('attempts'),
     ])
     .where('d.org_id', '=', orgId)
@@ -242,3 +251,27 @@ export const delivery = (
   deliveryId: string,
 ): Promise<DeliveryRow | undefined> =>
   deliveriesOf(db, orgId, endpointId).where('d.delivery_id', '=', deliveryId).executeTakeFirst()
+
+export interface MessageRow extends EventScope {
+  readonly synthetic: boolean
+  readonly body: string | null
+}
+
+/** What a delivery carries, with what decides on who may read it. */
+export const message = (db: Db, orgId: string, deliveryId: string): Promise<MessageRow | undefined> =>
+  db
+    .selectFrom('webhook_delivery as d')
+    .leftJoin('outbox_event as o', (join) =>
+      join.onRef('o.org_id', '=', 'd.org_id').onRef('o.event_id', '=', 'd.event_id'),
+    )
+    .select([
+      'd.type',
+      'd.synthetic',
+      sql<string | null>`coalesce(d.body, o.body)`.as('body'),
+      'o.tenant_id as tenantId',
+      'o.vault_id as vaultId',
+      'o.principal',
+    ])
+    .where('d.org_id', '=', orgId)
+    .where('d.delivery_id', '=', deliveryId)
+    .executeTakeFirst()
