@@ -9,6 +9,7 @@ export const addressesOf = ({
   projectId,
   purchaseId,
   webhookId,
+  deliveryId,
 }: Demo): readonly { readonly name: string; readonly path: string }[] => [
   { name: 'overview', path: '/' },
   { name: 'approvals', path: '/approvals' },
@@ -26,7 +27,10 @@ export const addressesOf = ({
   { name: 'agents', path: '/agents' },
   { name: 'agent-new', path: '/agents/new' },
   { name: 'agent-new-access', path: `/agents/new?step=access&name=edge-7&kind=custom&vaults=${prodId}:write` },
-  { name: 'agent-new-limits', path: '/agents/new?step=limits&name=edge-7&budget=25&once=5' },
+  {
+    name: 'agent-new-limits',
+    path: '/agents/new?step=limits&name=edge-7&budget=25&once=5&expires=90d&networks=10.1.0.0/16',
+  },
   { name: 'agent-new-keys', path: '/agents/new?step=keys&name=edge-7&keys=paste' },
   { name: 'agent-new-finish', path: `/agents/new?step=finish&name=checkout-bot&agent=${agentId}` },
   { name: 'agent-compare', path: `/agents/compare?a=${agentId}&b=${otherAgentId}&show=all` },
@@ -58,6 +62,7 @@ export const addressesOf = ({
   { name: 'transparency-evidence', path: '/transparency/evidence' },
   { name: 'webhooks', path: '/webhooks' },
   { name: 'webhooks-endpoint', path: `/webhooks/${webhookId}` },
+  { name: 'webhooks-delivery', path: `/webhooks/${webhookId}?delivery=${deliveryId}` },
   { name: 'domains', path: '/domains' },
   { name: 'settings', path: '/settings' },
   { name: 'settings-sessions', path: '/settings/sessions' },

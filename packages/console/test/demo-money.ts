@@ -11,6 +11,8 @@ export interface DemoMoney {
   readonly purchaseId: string
   /** It has taken one delivery and refused another. */
   readonly webhookId: string
+  /** The one that it has taken. */
+  readonly deliveryId: string
 }
 
 export interface Received {
@@ -47,7 +49,7 @@ export function startReceiver(answer: (received: Received) => number = () => 204
   })
 }
 
-async function fillWebhooks(strongroom: Strongroom): Promise<string> {
+async function fillWebhooks(strongroom: Strongroom): Promise<Pick<DemoMoney, 'webhookId' | 'deliveryId'>> {
   const [chat, audit] = [
     await startReceiver(({ body }) => (body.includes('"type":"budget.') ? 503 : 204)),
     await startReceiver(),
@@ -57,9 +59,10 @@ async function fillWebhooks(strongroom: Strongroom): Promise<string> {
     description: 'Chat of the on-call team',
     eventTypes: ['license.*', 'budget.*', 'domain.*'],
   })
-  await strongroom.webhooks.test(endpoint.webhookId)
+  const { webhookId } = endpoint
+  const { deliveryId } = await strongroom.webhooks.test(webhookId)
   await strongroom.webhooks.create({ url: `${audit.url}/audit`, eventTypes: ['*'], signing: 'ed25519' })
-  return endpoint.webhookId
+  return { webhookId, deliveryId }
 }
 
 async function fillDomains({ founder: { client } }: TestServer): Promise<void> {
@@ -76,7 +79,7 @@ async function fillDomains({ founder: { client } }: TestServer): Promise<void> {
 }
 
 export async function fillMoney(server: TestServer, strongroom: Strongroom): Promise<DemoMoney> {
-  const webhookId = await fillWebhooks(strongroom)
+  const webhooks = await fillWebhooks(strongroom)
   await fillDomains(server)
   await strongroom.licenses.testCredit()
   const { orgId } = server.founder
@@ -88,5 +91,5 @@ export async function fillMoney(server: TestServer, strongroom: Strongroom): Pro
   })
   const purchase = await strongroom.licenses.buy({ license: 'sandbox-monthly', vault: { create: 'mailer' } })
   await purchase.wait()
-  return { webhookId, purchaseId: purchase.id }
+  return { ...webhooks, purchaseId: purchase.id }
 }
