@@ -43,8 +43,9 @@ const ofTheConsole: TestProjectConfiguration = {
     setupFiles: ['packages/server/test/shared-worker.ts'],
     pool: 'threads',
     isolate: false,
-    testTimeout: 120_000,
-    hookTimeout: 180_000,
+    // A story of many pages, on a machine that does four things at once.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
   },
 }
 

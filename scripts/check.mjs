@@ -59,7 +59,7 @@ async function checkSources() {
 }
 
 /**
- * @typedef {{ status: string, fullName: string }} TestResult
+ * @typedef {{ status: string, fullName: string, failureMessages?: string[] }} TestResult
  * @typedef {{ name: string, status: string, assertionResults: TestResult[] }} FileResult
  */
 
@@ -85,8 +85,11 @@ const failuresOf = (files) =>
     .flatMap(({ name, assertionResults }) => {
       const tests = assertionResults.filter(({ status }) => status === 'failed')
       const place = relative(root, name)
-      return tests.length === 0 ? [place] : tests.map(({ fullName }) => `${place} > ${fullName}`)
+      return tests.length === 0 ? [place] : tests.map((test) => `${place} > ${test.fullName}\n    ${reasonOf(test)}`)
     })
+
+/** @param {TestResult} test what it said first: the rest stands far above */
+const reasonOf = ({ failureMessages: [first = ''] = [] }) => first.split('\n', 1)[0]
 
 /** @param {FileResult[]} files */
 function nameSkipped(files) {
