@@ -6,7 +6,7 @@ import type { Readable, Writable } from 'node:stream'
 import { ReadStream } from 'node:tty'
 import type { Io } from '../place/io.ts'
 import type { Masker } from './mask.ts'
-import type { Pipes } from './pipes.ts'
+import type { InputPipe, Pipes } from './pipes.ts'
 import { notExecutable, notFound } from './program.ts'
 import { type Ptys, sizeOf } from './pty.ts'
 import { type Pump, pump } from './pump.ts'
@@ -114,6 +114,17 @@ function outputsFor(io: Io, { masker }: Order, pipes: Pipes | undefined, ptys: P
   return isTerminal && ptys ? attached(io, masker, ptys, pipes) : piped(io, masker, pipes)
 }
 
+const FIRST_LOOK_MS = 10
+const LONGEST_PAUSE_MS = 1000
+
+/** A command that opens /dev/stdin after all was written and closed would wait for ever: nobody else opens that pipe to write. */
+function letInWhoComesLate(pipe: InputPipe, pauseMs = FIRST_LOOK_MS): void {
+  const look = (): void => {
+    if (pipe.letIn()) letInWhoComesLate(pipe, Math.min(pauseMs * 2, LONGEST_PAUSE_MS))
+  }
+  setTimeout(look, pauseMs).unref()
+}
+
 /** A secret for its standard input. */
 function inputFor(
   { input }: Order,
@@ -131,7 +142,9 @@ function inputFor(
     target: pipe.read,
     give: () => {
       closeSync(pipe.read)
-      give(new Socket({ fd: pipe.write, readable: false, writable: true }))
+      const ours = new Socket({ fd: pipe.write, readable: false, writable: true })
+      ours.once('close', () => letInWhoComesLate(pipe))
+      give(ours)
     },
   }
 }

@@ -15,11 +15,16 @@ export interface Pipe {
   giveBack(): void
 }
 
+export interface InputPipe extends Pipe {
+  /** Whoever opens the pipe by name waits for a writer, also when all was written before. False once nobody can come any more. */
+  letIn(): boolean
+}
+
 export interface Pipes {
   /** What the child writes: our end does not wait. */
   output(): Pipe
   /** What the child reads: our end does not wait. */
-  input(): Pipe
+  input(): InputPipe
   /** Those that nobody took or gave back. */
   remove(): void
 }
@@ -39,6 +44,15 @@ function openInput(path: string): Pick<Pipe, 'read' | 'write'> {
   const write = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK)
   closeSync(both)
   return { read, write }
+}
+
+function letIn(path: string): boolean {
+  try {
+    closeSync(openSync(path, constants.O_WRONLY | constants.O_NONBLOCK))
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** Takes a free one; who renames it first has it. */
@@ -99,13 +113,13 @@ export async function takePipes(folder: string, count: number): Promise<Pipes | 
 function pipesAt(folder: string, paths: readonly string[]): Pipes {
   const left = [...paths]
   const owned = new Set(paths)
-  const take = (open: (path: string) => Pick<Pipe, 'read' | 'write'>): Pipe => {
+  const take = (open: (path: string) => Pick<Pipe, 'read' | 'write'>): InputPipe => {
     const path = left.pop()
     if (path === undefined) throw new Error('there are no more pipes')
     const giveBack = (): void => {
       if (owned.delete(path)) renameSync(path, join(folder, `${FREE}${randomUUID()}`))
     }
-    return { ...open(path), giveBack }
+    return { ...open(path), giveBack, letIn: () => letIn(path) }
   }
   return {
     output: () => take(openOutput),

@@ -5,7 +5,8 @@ import type { CallOptions } from '../world.ts'
 import { type Exit, runProcess, type Scene, SECRETS, startProcess, startScene } from './scene.ts'
 
 // Catches: a source that is passed over, a variable too many, a dangerous name that is set, a credential that reaches the child, a
-// conflict that is decided in silence, a request for each secret, an old answer that is taken for a new one, a value on a disk.
+// conflict that is decided in silence, a request for each secret, an old answer that is taken for a new one, a value on a disk,
+// a command that waits for ever for its standard input. Seen red: nobody let in after the end.
 
 let scene: Scene
 beforeAll(async () => {
@@ -218,6 +219,13 @@ it('writes one secret to the standard input, and masks it', async () => {
   expect(String(ended.stdout)).toBe('‹stdin›\n0\n')
   const counted = await scene.strongroom(['run', '--stdin', ref, '--', 'sh', '-c', 'wc -c < /dev/stdin'])
   expect(Number(String(counted.stdout))).toBe(SECRETS.STRIPE_SECRET_KEY.length)
+})
+
+it('lets a command open its standard input by name after all of it was written', async () => {
+  const ref = 'sr://prod/app/STRIPE_SECRET_KEY'
+  // The first reads to the end, so nobody writes any more when the second opens it.
+  const ended = await scene.strongroom(['run', '--stdin', ref, '--', 'sh', '-c', 'wc -c; wc -c < /dev/stdin'])
+  expect(String(ended.stdout).split('\n').map(Number)).toEqual([SECRETS.STRIPE_SECRET_KEY.length, 0, 0])
 })
 
 const watch = (flags: readonly string[], script: string) =>
