@@ -51,12 +51,15 @@ export async function harnessOn(
   logins: Copy,
   overrides: Partial<Config> = {},
   logTo?: DestinationStream,
+  patience = 1,
 ): Promise<Harness> {
   // Made by whoever writes into it first.
   const data = join(tmpdir(), `sr-data-${randomUUID()}`)
   const config: Config = { ...readConfig({ STRONGROOM_LOG_LEVEL: 'silent', STRONGROOM_DATA: data }, []), ...overrides }
-  const database = openDatabase({ connection: logins.app, poolSize: config.poolSize }, () => undefined)
-  const worker = openDatabase({ connection: logins.worker, poolSize: 3 }, () => undefined)
+  const open = (connection: Copy['app'], poolSize: number): Database =>
+    openDatabase({ connection, poolSize, patience }, () => undefined)
+  const database = open(logins.app, config.poolSize)
+  const worker = open(logins.worker, 3)
   const telemetry = makeTelemetry({ exportsSpans: config.otlpEndpoint !== undefined })
   let skewMs = 0
   const keeper = {
@@ -85,7 +88,7 @@ export async function harnessOn(
     org: (name) => seedOrg(deps, name),
     agent: (org, permissions, roles) => seedAgent(deps, url, org, permissions, roles),
     sibling: async () => {
-      const own = openDatabase({ connection: logins.app, poolSize: config.poolSize }, () => undefined)
+      const own = open(logins.app, config.poolSize)
       const other = buildApp({ ...deps, database: own, pepper: await loadPepper({ ...keeper, database: own }) })
       const close = async (): Promise<void> => {
         await other.close()

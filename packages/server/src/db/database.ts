@@ -12,13 +12,14 @@ export type Db = Transaction<Tables>
 export interface DatabaseLogin {
   readonly connection: pg.PoolConfig
   readonly poolSize: number
+  /** How many times as long as usual it waits. For tests: a machine that does four things at once is slow, and not broken. */
+  readonly patience?: number
 }
 
+const WAITS_MS = { statement_timeout: 5000, lock_timeout: 2000, idle_in_transaction_session_timeout: 10_000 } as const
+const CONNECTION_WAIT_MS = 5000
 const SETTINGS: Readonly<Record<string, string>> = {
   search_path: 'strongroom',
-  statement_timeout: '5000',
-  lock_timeout: '2000',
-  idle_in_transaction_session_timeout: '10000',
   // A generic plan for a query with LIMIT $n costs several times a fresh one.
   plan_cache_mode: 'force_custom_plan',
   // Compiling a statement costs more than any of ours takes to run.
@@ -40,19 +41,11 @@ types.setTypeParser(INT8_ARRAY, (text: string) =>
     .map(Number),
 )
 
-export const connectionOptions = (
-  connection: pg.PoolConfig,
-  settings: Readonly<Record<string, string>> = {},
-): pg.PoolConfig => ({
-  ...connection,
-  types,
-  options: [
-    connection.options ?? '',
-    ...Object.entries({ ...SETTINGS, ...settings }).map(([name, value]) => `-c ${name}=${value}`),
-  ]
-    .join(' ')
-    .trim(),
-})
+function connectionOptions(connection: pg.PoolConfig, patience: number): pg.PoolConfig {
+  const waits = Object.entries(WAITS_MS).map(([name, ms]) => [name, String(ms * patience)] as const)
+  const settings = [...Object.entries(SETTINGS), ...waits].map(([name, value]) => `-c ${name}=${value}`)
+  return { ...connection, types, options: [connection.options ?? '', ...settings].join(' ').trim() }
+}
 
 /** A named statement: PostgreSQL parses it once per connection, and this one runs for every request. */
 const FIND_KEYS = {
@@ -79,11 +72,14 @@ export interface Database {
   close(): Promise<void>
 }
 
-export function openDatabase({ connection, poolSize }: DatabaseLogin, onError: (error: Error) => void): Database {
+export function openDatabase(
+  { connection, poolSize, patience = 1 }: DatabaseLogin,
+  onError: (error: Error) => void,
+): Database {
   const pool = new pg.Pool({
-    ...connectionOptions(connection),
+    ...connectionOptions(connection, patience),
     max: poolSize,
-    connectionTimeoutMillis: 5000,
+    connectionTimeoutMillis: CONNECTION_WAIT_MS * patience,
     idleTimeoutMillis: 30_000,
   })
   // A connection that breaks is replaced at the next use; without a listener it would end the process. The pool listens to
