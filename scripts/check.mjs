@@ -60,7 +60,7 @@ async function checkSources() {
 
 /**
  * @typedef {{ status: string, fullName: string, failureMessages?: string[] }} TestResult
- * @typedef {{ name: string, status: string, assertionResults: TestResult[] }} FileResult
+ * @typedef {{ name: string, status: string, message?: string, assertionResults: TestResult[] }} FileResult
  */
 
 /** @param {FileResult[]} files @param {boolean} succeeded @returns {Count} */
@@ -82,14 +82,16 @@ function countTests(files, succeeded) {
 const failuresOf = (files) =>
   files
     .filter(({ status }) => status === 'failed')
-    .flatMap(({ name, assertionResults }) => {
+    .flatMap(({ name, message, assertionResults }) => {
       const tests = assertionResults.filter(({ status }) => status === 'failed')
       const place = relative(root, name)
-      return tests.length === 0 ? [place] : tests.map((test) => `${place} > ${test.fullName}\n    ${reasonOf(test)}`)
+      return tests.length === 0
+        ? [`${place}, before its first test\n    ${firstLine(message)}`]
+        : tests.map((test) => `${place} > ${test.fullName}\n    ${firstLine(test.failureMessages?.[0])}`)
     })
 
-/** @param {TestResult} test what it said first: the rest stands far above */
-const reasonOf = ({ failureMessages: [first = ''] = [] }) => first.split('\n', 1)[0]
+/** What it said first: the rest stands far above. */
+const firstLine = (text = '') => text.split('\n', 1)[0]
 
 /** @param {FileResult[]} files */
 function nameSkipped(files) {

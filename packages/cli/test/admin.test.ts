@@ -5,8 +5,9 @@ import { logRecover, peekDocument } from '@strongroom/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startHarness } from '../../server/test/harness.ts'
 import { operatorOf, seeingAll } from '../../server/test/operator-seed.ts'
+import { freePort } from '../../server/test/process.ts'
 import { jsonOf } from './shapes.ts'
-import { freePort, startUp, type Up } from './up-process.ts'
+import { startUp, type Up } from './up-process.ts'
 import { type Machine, makeMachine } from './world.ts'
 
 // The operator on the host, with the embedded PostgreSQL and a server that is started and stopped: token, keys, backup, another

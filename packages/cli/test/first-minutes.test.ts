@@ -14,8 +14,9 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../server/test/process.ts'
 import { openTerminal, type Terminal } from './terminal.ts'
-import { freePort, isAlive, startUp } from './up-process.ts'
+import { isAlive, startUp } from './up-process.ts'
 import { type Machine, makeMachine } from './world.ts'
 
 // The path of a newcomer, with nothing prepared: an empty folder, a new data directory, the embedded PostgreSQL. Once without a

@@ -5,8 +5,8 @@ import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
+import { freePort } from '../../server/test/process.ts'
 import { type Registry, startRegistry } from './registry.ts'
-import { freePort } from './up-process.ts'
 
 // What is published, installed by npm into an empty folder and used through npx, on the newest Node there is; `npm run test:package`
 // takes every one. Catches: a file that is not packed, a dependency that is not named, a command that only works in the repository; on

@@ -1,6 +1,4 @@
 import { spawn } from 'node:child_process'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { Value } from 'typebox/value'
 import { expect, onTestFinished } from 'vitest'
@@ -9,14 +7,6 @@ import { upEventShape } from '../src/schemas/up.ts'
 import type { Machine } from './world.ts'
 
 const BIN = fileURLToPath(new URL('../bin/strongroom.mjs', import.meta.url))
-
-export async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
-}
 
 export interface Up {
   readonly events: Record<string, unknown>[]

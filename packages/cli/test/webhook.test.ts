@@ -8,11 +8,11 @@ import { Webhook } from 'standardwebhooks'
 import { Value } from 'typebox/value'
 import { afterAll, beforeAll, beforeEach, expect, it, onTestFinished } from 'vitest'
 import { happen, tellAll } from '../../server/test/operator.ts'
+import { freePort } from '../../server/test/process.ts'
 import { type Received, type Receiver, startReceiver, toLoopback } from '../../server/test/webhook-receiver.ts'
 import { listenShape } from '../src/schemas/webhook.ts'
 import { startCommand } from './running.ts'
 import { jsonOf } from './shapes.ts'
-import { freePort } from './up-process.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Webhooks at the command line, received for real and verified by an independent library. Catches: a secret that is not the one that

@@ -21,11 +21,17 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** A port that was free a moment ago, below the range the kernel hands out. */
+// Each worker of a test run has ports of its own, below the range the kernel hands out: a port that one test found free is not taken
+// by another before its server listens there.
+const PORTS_OF_A_WORKER = 1500
+const firstPort = 20_000 + PORTS_OF_A_WORKER * (Number(process.env.VITEST_POOL_ID ?? 0) % 8)
+let portsGiven = Math.floor(Math.random() * PORTS_OF_A_WORKER)
+
+/** A port that is free, and that nobody else in this worker was given lately. */
 export function freePort(): Promise<number> {
+  const port = firstPort + (portsGiven++ % PORTS_OF_A_WORKER)
   return new Promise((resolve, reject) => {
     const probe = createServer()
-    const port = 20_000 + Math.floor(Math.random() * 12_000)
     probe.once('error', () => resolve(freePort()))
     probe.listen(port, '127.0.0.1', () => probe.close((error) => (error ? reject(error) : resolve(port))))
   })
