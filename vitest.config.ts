@@ -24,6 +24,7 @@ const onPostgres: TestProjectConfiguration = {
     name: 'server',
     expect: { poll: { timeout: 60_000 } },
     include: ['packages/{server,sdk,cli}/{src,test}/**/*.test.ts'],
+    exclude: process.env.EVERY_NODE === undefined ? ['packages/cli/test/package.test.ts'] : [],
     globalSetup: ['packages/server/test/global-setup.ts'],
     setupFiles: ['packages/server/test/shared-worker.ts'],
     pool: 'threads',

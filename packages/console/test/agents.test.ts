@@ -110,7 +110,7 @@ it('makes an agent by keyboard, whose bundle reads a secret elsewhere, and shows
   await page.getByText('fields it can decrypt').waitFor()
   await page.getByText('25.00 USD', { exact: true }).waitFor()
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
 
 it('says that the worker was ended, asks before a key is left behind, and archives an agent whose key is gone', async () => {
@@ -135,7 +135,7 @@ it('says that the worker was ended, asks before a key is left behind, and archiv
   await button(tab, 'Make its key and create lost-bot').waitFor()
   const agents = await world.demo.strongroom.agents.list().all()
   expect(agents.find(({ name }) => name === 'lost-bot')?.status).toBe('archived')
-  await tab.context.close()
+  await tab.done()
 })
 
 it('goes on with the vaults that could not be wrapped at first', async () => {
@@ -158,7 +158,7 @@ it('goes on with the vaults that could not be wrapped at first', async () => {
   await page.getByText('Waiting for resumed-bot').waitFor()
   const held = await Promise.all([prodId, stagingId].map((id) => world.demo.strongroom.vaults.holders(id)))
   expect(held.map((holders) => holders.some(({ name }) => name === 'resumed-bot'))).toEqual([true, true])
-  await tab.context.close()
+  await tab.done()
 })
 
 it('limits an agent in time and to networks, says what that means, and says that it has expired', async () => {
@@ -214,7 +214,7 @@ it('limits an agent in time and to networks, says what that means, and says that
   expect(await find()).toMatchObject({ expiresAt: null, networks: [] })
   await page.getByText('every one').waitFor()
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
 
 /** What a machine does with its enrolment: keys of its own, and a request for a signature. */
@@ -252,7 +252,7 @@ it('signs for a key that the machine made, once its words are there to be compar
   const holders = await world.demo.strongroom.vaults.holders(world.demo.stagingId)
   expect(holders.find(({ name }) => name === 'edge-7')?.keyIds).toEqual([keyId])
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
 
 const pemOf = (spki: string): string =>
@@ -292,7 +292,7 @@ it('signs for a pasted public key and for no other', async () => {
   await page.getByText('It is the key you pasted').waitFor()
   await button(tab, 'Sign for it').click()
   await page.getByText('Waiting for module-1').waitFor()
-  await tab.context.close()
+  await tab.done()
 })
 
 it('rotates a private key with its bundle, ends it, and archives the agent by its name', async () => {
@@ -338,7 +338,7 @@ it('rotates a private key with its bundle, ends it, and archives the agent by it
   await button(tab, 'Archive for good').click()
   await page.getByText('archived', { exact: true }).waitFor()
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
 
 it('shows what one agent may and another may not, and keeps a filter under a name', async () => {
@@ -379,5 +379,5 @@ it('shows what one agent may and another may not, and keeps a filter under a nam
   await button(tab, 'Views').click()
   await page.getByRole('menuitem', { name: 'None yet: filter, then save it here' }).waitFor()
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
