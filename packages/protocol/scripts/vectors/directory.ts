@@ -168,6 +168,16 @@ export async function makeCapsSet(): Promise<VectorFile> {
   return c.file({ vectors: 'caps-set', section: '4.1', comment: `${LOGS} How authority is given and taken away.` })
 }
 
+const BUILD = '0123456789abcdef'.repeat(4)
+const WRONG_BUILDS: readonly (readonly [name: string, console: unknown])[] = [
+  ['a console in upper case', BUILD.toUpperCase()],
+  ['a console that is too short', BUILD.slice(1)],
+  ['a console that is too long', `${BUILD}0`],
+  ['a console and a line more', `${BUILD}\n`],
+  ['a console that is a number', 64],
+  ['a console that is null', null],
+]
+
 export async function makePolicySet(): Promise<VectorFile> {
   const c = await openChronicle()
   const { alice, dave, bob, carol } = c
@@ -184,6 +194,8 @@ export async function makePolicySet(): Promise<VectorFile> {
   c.no('a quorum of 0', 'malformed', [await set([alice], 2, genesis, { dirQuorum: 0 })])
   c.no('an unknown rule', 'malformed', [await set([alice], 2, genesis, { open: true })])
   c.no('an unknown way of stretching passphrases', 'malformed', [await set([alice], 2, genesis, { kdf: 'md5' })])
+  await c.ok('a console', [await set([alice], 2, genesis, { console: BUILD })])
+  for (const [name, console] of WRONG_BUILDS) c.no(name, 'malformed', [await set([alice], 2, genesis, { console })])
   const second = await set([alice], 2, genesis, { dirQuorum: 2, minRsaBits: 3072 })
   await c.act('two signatures and longer keys from now on', second)
   c.no('one signature where two are asked', 'endorser_not_admin', [await set([alice], 3, second)])
@@ -194,7 +206,7 @@ export async function makePolicySet(): Promise<VectorFile> {
   ])
   c.no('a key that is too short from now on', 'weak_key', [await addOf(alice, carol, ['member'])])
   await c.ok('a key that is long enough', [await addOf(alice, await identityOf('big', 'agent:ag_big1'), ['agent'])])
-  await c.act('two signatures', await set([alice, dave], 3, second))
+  await c.act('two signatures, and a console', await set([alice, dave], 3, second, { console: BUILD }))
   return c.file({
     vectors: 'policy-set',
     section: '4.1',

@@ -1,4 +1,15 @@
-import { bytesText, hash, hashOrNone, integer, literal, type Of, record, sortedList, words } from '../encoding/shape.ts'
+import {
+  bytesText,
+  hash,
+  hashOrNone,
+  integer,
+  literal,
+  type Of,
+  record,
+  sortedList,
+  text,
+  words,
+} from '../encoding/shape.ts'
 import { defineKind, type PayloadOf } from '../identity/document.ts'
 import { id, kidText, principalText, vaultIdText } from '../identity/identifiers.ts'
 import { keyBundle } from '../identity/key-bundle.ts'
@@ -13,16 +24,22 @@ const MAX_ADMINS = 64
 export const salt = bytesText(16, 16)
 
 /** The rules of an organisation. Authority over them comes from `policy.set`; version 1 is in the genesis document. */
-export const policyShape = record({
-  /** How many dir-admins must sign `caps.set` and `policy.set`. */
-  dirQuorum: integer(1, 8),
-  kdf: literal('argon2id', 'pbkdf2'),
-  minRsaBits: literal(2048, 3072, 4096),
-  /** Principals whose hand-offs of licence secrets are accepted (6.3). */
-  provisioners: sortedList(principalText, 16, (principal) => principal),
-  recoverQuorum: integer(1, 7),
-  rotationGraceMs: integer(0),
-})
+export const policyShape = record(
+  {
+    /** How many dir-admins must sign `caps.set` and `policy.set`. */
+    dirQuorum: integer(1, 8),
+    kdf: literal('argon2id', 'pbkdf2'),
+    minRsaBits: literal(2048, 3072, 4096),
+    /** Principals whose hand-offs of licence secrets are accepted (6.3). */
+    provisioners: sortedList(principalText, 16, (principal) => principal),
+    recoverQuorum: integer(1, 7),
+    rotationGraceMs: integer(0),
+  },
+  {
+    /** The console build that people shall be served: the hash that its list of files has in `build.json`. */
+    console: text(/^[0-9a-f]{64}$/),
+  },
+)
 export type Policy = Of<typeof policyShape>
 
 export const DAY_MS = 86_400_000

@@ -67,7 +67,14 @@ const membersOf = ({ alice, bob, deploy, deployNext, hybrid }: Actors): readonly
   ],
   [keyRevoke, { kid: bob.kid, reason: 'removed', since: 7 }],
   [capsSet, { kid: bob.kid, caps: ['dir-admin', 'member'], prev: hash }],
-  [policySet, { policyVersion: 2, policy: { ...defaultPolicy(2), provisioners: ['agent:ag_1'] }, prev: hash }],
+  [
+    policySet,
+    {
+      policyVersion: 2,
+      policy: { ...defaultPolicy(2), provisioners: ['agent:ag_1'], console: 'a5'.repeat(32) },
+      prev: hash,
+    },
+  ],
   [logRecover, { keptSize: 12, keptRoot: hash, lost: { size: 40, root: hash }, reason: 'disk failure', salt }],
   [recoveryEnrol, { recoveryKid: alice.kid, sealHash: hash }],
   [invite, { inviteId: 'inv_1234', inviteKey: text(44), caps: ['member'], expires: 99, note: 'Grüße' }],
