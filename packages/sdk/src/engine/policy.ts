@@ -1,4 +1,5 @@
 import {
+  canonicalText,
   makeDocument,
   POLICY_NAME,
   type Policy,
@@ -18,6 +19,8 @@ export interface LoggedPolicy {
   readonly version: number
   /** Of the document that set it. */
   readonly hash: string
+  /** The entry of the log that set it. */
+  readonly entry: number
 }
 
 export const readPolicy = (actor: Actor, options: CallerOptions = {}): Promise<LoggedPolicy> =>
@@ -29,27 +32,59 @@ export const readPolicy = (actor: Actor, options: CallerOptions = {}): Promise<L
         const directory = await verifyDirectoryAnswer(actor, answer, pins)
         const state = directory.view.states.get(POLICY_NAME) as PolicyState | null | undefined
         const { policy } = directory
-        refuseUnless(policy && state, 'bad_map_proof', 'the policy is not proven')
-        const result = { policy, version: state.policyVersion, hash: state.policyHash }
+        const entry = state?.indexes.at(-1)
+        refuseUnless(policy && state && entry !== undefined, 'bad_map_proof', 'the policy is not proven')
+        const result = { policy, version: state.policyVersion, hash: state.policyHash, entry }
         return { rounds: [{ directory, heads: [] }], result }
       },
     },
     options,
   )
 
-/** Signs the next policy, which names this provisioner beside those that it names already. Says whether that was needed. */
-export async function nameProvisioner(
+export interface PolicyChange {
+  /** Whether anything had to be signed for it. */
+  readonly isNew: boolean
+  /** The policy in force afterwards. */
+  readonly logged: LoggedPolicy
+}
+
+const isSame = (one: Policy, other: Policy): boolean => canonicalText(one) === canonicalText(other)
+
+/**
+ * Signs what `change` makes of the policy in force, unless it is that already: every policy there was stays in the chain that
+ * clients walk. Refuses with `bad_inclusion` a server that takes it and logs something else.
+ */
+async function changePolicy(
+  actor: Actor,
+  change: (policy: Policy) => Policy,
+  options: CallerOptions,
+): Promise<PolicyChange> {
+  const before = await readPolicy(actor, options)
+  const policy = change(before.policy)
+  if (isSame(policy, before.policy)) return { isNew: false, logged: before }
+  const members = { org: actor.org, at: actor.now(), policyVersion: before.version + 1, policy, prev: before.hash }
+  const event = await makeDocument(policySet, members, [actor.identity])
+  await actor.client.directory.setPolicy({ body: { event } }, { ...callOf(options) })
+  const logged = await readPolicy(actor, options)
+  const isInForce = isSame(change(logged.policy), logged.policy)
+  refuseUnless(isInForce, 'bad_inclusion', 'the policy that was signed is not the one in the log')
+  return { isNew: true, logged }
+}
+
+/** The provisioner stands beside those that the policy names already. */
+export const nameProvisioner = (
   actor: Actor,
   provisioner: Principal,
   options: CallerOptions = {},
-): Promise<{ readonly isNew: boolean; readonly policyVersion: number }> {
-  const { policy, version, hash } = await readPolicy(actor, options)
-  if (policy.provisioners.includes(provisioner)) return { isNew: false, policyVersion: version }
-  const next: Policy = { ...policy, provisioners: [...policy.provisioners, provisioner].sort() }
-  const members = { org: actor.org, at: actor.now(), policyVersion: version + 1, policy: next, prev: hash }
-  const event = await makeDocument(policySet, members, [actor.identity])
-  const { policyVersion } = await actor.client.directory.setPolicy({ body: { event } }, { ...callOf(options) })
-  return { isNew: true, policyVersion }
-}
+): Promise<PolicyChange> =>
+  changePolicy(
+    actor,
+    (policy) => ({ ...policy, provisioners: [...new Set([...policy.provisioners, provisioner])].sort() }),
+    options,
+  )
+
+/** The build takes the place of the one that the policy names. */
+export const nameConsole = (actor: Actor, build: string, options: CallerOptions = {}): Promise<PolicyChange> =>
+  changePolicy(actor, (policy) => ({ ...policy, console: build }), options)
 
 const callOf = ({ signal }: CallerOptions): { readonly signal?: AbortSignal } => (signal ? { signal } : {})

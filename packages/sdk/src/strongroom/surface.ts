@@ -123,6 +123,7 @@ export type {
   Exposure,
   LogEntry,
   LogMoment,
+  NamedConsole,
   PinnedSigner,
   SignerChange,
   Transparency,

@@ -118,6 +118,15 @@ export interface Exposure {
   readonly limits: readonly string[]
 }
 
+/** The build of the console that the policy of the organisation names. */
+export interface NamedConsole {
+  /** The hash over the list of its files, as `build.json` has it. */
+  readonly build: string
+  /** The entry of the log that set this policy. */
+  readonly entry: number
+  readonly policyVersion: number
+}
+
 export interface VerifyOptions extends RequestOptions {
   /** Every change is checked against the rules as well, with its documents. For who may read all of them. */
   readonly replay?: boolean
@@ -135,6 +144,10 @@ export interface Transparency {
   exposure(subject: string, options?: RequestOptions): ApiPromise<Exposure>
   /** All keys a principal ever had, from the whole log, which is verified for it. */
   keys(principal: string, options?: RequestOptions): ApiPromise<readonly ExposedKey[]>
+  /** Which console people of the organisation shall be served; null where the policy names none. Verified. */
+  console(options?: RequestOptions): ApiPromise<NamedConsole | null>
+  /** Signs the policy that names this build, unless it does already: for directory administrators. */
+  recordConsole(build: string, options?: RequestOptions): ApiPromise<NamedConsole & { readonly isNew: boolean }>
   readonly trust: {
     list(): Promise<readonly PinnedSigner[]>
     /** A new key of a known principal that a person has confirmed with its owner. Lasts as long as this client. */
@@ -151,6 +164,7 @@ export interface Transparency {
 }
 
 const log = () => import('./log-verification.ts')
+const consoles = () => import('./named-console.ts')
 
 export function transparencyOf(core: Core): Transparency {
   const org = async (): Promise<OrgTrust> => {
@@ -179,6 +193,9 @@ export function transparencyOf(core: Core): Transparency {
       core.keyed(options, async (place) => (await import('./exposure.ts')).exposureOf(place, subject)),
     keys: (principal, options) =>
       core.keyed(options, async (place) => (await import('./exposure.ts')).keysOf(place, principal)),
+    console: (options) => core.keyed(options, async (place) => (await consoles()).namedConsole(place)),
+    recordConsole: (build, options) =>
+      core.keyed(options, async (place) => (await consoles()).recordConsole(place, build)),
     trust: {
       list: async () =>
         Object.entries((await org()).signers).map(([keyId, { status, via, verified }]) => ({

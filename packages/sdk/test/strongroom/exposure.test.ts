@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memoryTrust } from '../../src/engine/trust.ts'
 import { keyWords } from '../../src/key-words.ts'
+import { PermissionDeniedError, ValidationError } from '../../src/strongroom/public-errors.ts'
 import { generateRuntimeKey } from '../../src/strongroom/runtime-keys.ts'
 import { Strongroom } from '../../src/strongroom/strongroom.ts'
 import { keysOf } from '../engine/server.ts'
@@ -8,9 +9,11 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // What a key could decrypt, from the log, and the drill after a key was lost. Catches: a grant that is left out or that has no
 // end, a value that counts as safe because it was only encrypted anew, a vault of others that is passed over in silence, a state
-// that the log does not name, an ended key that the log does not know of, a key that is endorsed for somebody else.
+// that the log does not name, an ended key that the log does not know of, a key that is endorsed for somebody else; a console that
+// only the server names.
 // Seen red: tombstones taken for grants, states believed without their hash, the last leaf left out, items of all versions
-// taken for exposed, the drill without reading the log.
+// taken for exposed, the drill without reading the log; a policy signed again for nothing, a signed policy that nobody looks for in the
+// log, provisioners lost with a new console.
 
 let world: World
 beforeAll(async () => {
@@ -212,4 +215,41 @@ it('ends older vault keys when what is under them is encrypted anew, and says so
   expect(await alice.vaults.get(vault)).toMatchObject({ olderKeys: [] })
   expect(await alice.vaults.reencrypt(vault)).toEqual({ items: 0, fields: 0, attachments: 0 })
   expect((await alice.secrets.get(`sr://${vault}/app/KEPT`)).reveal()).toBe('same')
+})
+
+describe('the console that the policy names', () => {
+  const BUILD = 'a5'.repeat(32)
+
+  it('is none at first, then the one that an administrator signed, until there is another', async () => {
+    const { alice } = world
+    expect(await alice.transparency.console()).toBeNull()
+    const { treeSize } = await alice.transparency.head()
+    const recorded = await alice.transparency.recordConsole(BUILD)
+    expect(recorded).toEqual({ build: BUILD, entry: treeSize, policyVersion: 2, isNew: true })
+    const { isNew, ...named } = recorded
+    expect(await alice.transparency.console()).toEqual(named)
+    expect(await alice.transparency.recordConsole(BUILD)).toEqual({ ...named, isNew: false })
+    expect((await alice.transparency.head()).treeSize).toBe(treeSize + 1)
+    expect(await alice.transparency.recordConsole('b6'.repeat(32))).toMatchObject({ policyVersion: 3, isNew: true })
+    expect(await alice.licenses.enable()).toMatchObject({ isNew: false })
+    const bot = await world.agent('deployNext', { permissions: ['machine.all'] })
+    expect(await bot.client.transparency.console()).toMatchObject({ build: 'b6'.repeat(32), policyVersion: 3 })
+  })
+
+  it('is signed by nobody else, and is the hash of a build or nothing', async () => {
+    const { alice } = world
+    const before = await alice.transparency.console()
+    const bot = await world.agent('hybrid', { permissions: ['machine.all'] })
+    expect(await errorOf(bot.client.transparency.recordConsole(BUILD))).toBeInstanceOf(PermissionDeniedError)
+    for (const wrong of [BUILD.toUpperCase(), BUILD.slice(1), ''])
+      expect(await errorOf(alice.transparency.recordConsole(wrong))).toBeInstanceOf(ValidationError)
+    expect(await alice.transparency.console()).toEqual(before)
+  })
+
+  it('counts as recorded only when the log says so', async () => {
+    const lying: typeof fetch = async (input, init) =>
+      String(input).endsWith('/directory/policy') ? Response.json({ policyVersion: 4 }) : fetch(input, init)
+    const { client } = world.device({ fetch: lying })
+    expect(await errorOf(client.transparency.recordConsole(BUILD))).toMatchObject({ code: 'bad_inclusion' })
+  })
 })
