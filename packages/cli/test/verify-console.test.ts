@@ -1,11 +1,8 @@
-import { createHash } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { FILES, fileServers, hashOf, manifestOf, PAGE } from './served-files.ts'
 import { jsonOf } from './shapes.ts'
 import { type Machine, makeMachine } from './world.ts'
 
@@ -13,49 +10,18 @@ import { type Machine, makeMachine } from './world.ts'
 // file that is left out, a list that was changed to fit. Seen red: a file that is not fetched, a page further down that is not looked
 // at, a list whose own hash is not checked, an exit code of 0.
 
-const PAGE = '<!doctype html><script type="importmap">{}</script><script src="/assets/a-1.js"></script>'
-const FILES: Readonly<Record<string, string>> = {
-  'assets/a-1.css': 'body {}',
-  'assets/a-1.js': 'export const a = 1',
-  'index.html': PAGE,
-  'seal.svg': '<svg/>',
-}
-const hashOf = (text: string): string => `sha384-${createHash('sha384').update(text).digest('base64')}`
-
-function manifestOf(files: Readonly<Record<string, string>>): string {
-  const hashes = Object.fromEntries(Object.entries(files).map(([path, text]) => [path, hashOf(text)]))
-  const lines = Object.entries(hashes).map(([path, hash]) => `${path} ${hash}\n`)
-  return JSON.stringify({ build: createHash('sha256').update(lines.join('')).digest('hex'), files: hashes })
-}
-
 const folder = mkdtempSync(join(tmpdir(), 'sr-verify-console-'))
-const servers: Server[] = []
+const { serve, close } = fileServers()
 let machine: Machine
 let manifest: string
 beforeAll(() => {
   machine = makeMachine(folder, 'machine')
-  manifest = machine.file('build.json', manifestOf(FILES))
+  manifest = machine.file('build.json', manifestOf(FILES).text)
 })
 afterAll(() => {
-  for (const server of servers) server.close()
+  close()
   rmSync(folder, { recursive: true, force: true })
 })
-
-/** Serves these files as the server does; `further` is the page at every other address. */
-async function serve(files: Readonly<Record<string, string>>, further = files['index.html'] ?? ''): Promise<string> {
-  const served = { ...files, '': files['index.html'], 'build.json': manifestOf(files) }
-  const server = createServer((request, response) => {
-    const path = (request.url ?? '').slice(1)
-    const found = Object.hasOwn(served, path) ? served[path as keyof typeof served] : undefined
-    const isPage = !/\.\w+$/.test(path) && request.headers.accept?.includes('text/html')
-    const body = found ?? (isPage ? further : undefined)
-    response.writeHead(body === undefined ? 404 : 200).end(body)
-  })
-  servers.push(server)
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-}
 
 const check = (url: string, ...more: string[]) =>
   machine.call(['verify-console', url, '--manifest', manifest, '--json', ...more])
@@ -94,14 +60,14 @@ it('names a file that is missing, and a page that only further down is another',
   const missing = await check(await serve(without))
   expect(missing.code).toBe(9)
   expect(missing.json().data).toMatchObject({ different: [{ path: '/assets/a-1.css', state: 'missing', found: null }] })
-  const further = await check(await serve(FILES, `${PAGE}<script src="/assets/b.js"></script>`))
+  const further = await check(await serve(FILES, { further: `${PAGE}<script src="/assets/b.js"></script>` }))
   expect(further.code).toBe(9)
   expect(further.json().data).toMatchObject({ different: [{ path: '/vaults', state: 'differs' }] })
 })
 
 it('takes no list that was changed, and no address where nothing answers', async () => {
   const url = await serve(FILES)
-  const forged = JSON.parse(manifestOf(FILES)) as { files: Record<string, string> }
+  const forged = JSON.parse(manifestOf(FILES).text) as { files: Record<string, string> }
   forged.files['assets/a-1.js'] = hashOf('something else')
   for (const text of ['{', '{}', '{"build":"x","files":{"index.html":"sha384-x"}}', JSON.stringify(forged)]) {
     const ended = await machine.call([

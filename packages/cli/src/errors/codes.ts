@@ -89,6 +89,11 @@ export const CLI_CODES = {
     exitCode: EXIT.invalid,
     about: 'The item has a file of this name. `strongroom file put --replace` makes the new one its next version.',
   },
+  no_console_in_log: {
+    exitCode: EXIT.notFound,
+    about:
+      'The policy of the organisation names no console. An administrator of the directory signs for one: strongroom verify-console --record.',
+  },
   input_too_large: { exitCode: EXIT.invalid, about: 'What was piped in is larger than this command takes.' },
   import_unreadable: {
     exitCode: EXIT.invalid,

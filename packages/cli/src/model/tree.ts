@@ -167,7 +167,7 @@ export const TREE: Readonly<Record<string, Entry>> = {
     load: async () => (await import('../commands/verify.ts')).verify,
   },
   'verify-console': {
-    summary: 'is the console there the one of this release',
+    summary: 'is the console there the one of this release, or of the log',
     heading: 'look',
     load: async () => (await import('../commands/verify-console.ts')).verifyConsole,
   },
