@@ -8,8 +8,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startWorld, visit, type World } from './world.ts'
 
 // Which console this is: the list of its files, the same for whoever builds the same sources, shown in the page and held against what
-// the server serves. Seen red: a build with the time in it, one that depends on
-// NODE_ENV, a list that leaves a file out, a page that takes another build for its own.
+// the server serves, and against the build that the log names. Seen red: a build with the time in it, one that depends on
+// NODE_ENV, a list that leaves a file out, a page that takes another build for its own, or for the one that the log names.
 
 const BUILT = join(import.meta.dirname, '../../../.setup/console')
 const BUILDER = join(import.meta.dirname, '../scripts/build.ts')
@@ -52,9 +52,40 @@ it('shows its build under Settings, and the command line finds the same at the s
   const tab = await world.alice()
   await visit(tab, '/settings')
   await tab.page.getByTitle(build).waitFor()
-  await tab.page.getByText(`strongroom verify-console ${world.server.url}`).waitFor()
+  await tab.page.getByText(`strongroom verify-console ${world.server.url}`, { exact: true }).waitFor()
   const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'verify-console', world.server.url, '--json'])
   expect(JSON.parse(stdout)).toMatchObject({ data: { matches: true, build, claimed: build } })
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})
+
+it('says whether the log names this build, another one or none, and what to run', async () => {
+  const { build } = manifestIn(BUILT)
+  const { transparency } = world.demo.strongroom
+  const tab = await world.alice()
+  const { page } = tab
+  const about = page.getByRole('region', { name: 'About' })
+  const command = (flag: string) => about.getByText(`strongroom verify-console ${world.server.url} ${flag}`)
+  const reread = async (): Promise<void> => {
+    await visit(tab, '/')
+    await visit(tab, '/settings')
+  }
+  await visit(tab, '/settings')
+  await about.getByText('The log names no console').waitFor()
+  await command('--record').waitFor()
+  const other = await transparency.recordConsole('b6'.repeat(32))
+  await reread()
+  const warning = about.getByRole('status').filter({ hasText: `Entry ${other.entry} of the log names another build` })
+  await warning.waitFor()
+  await about.getByTitle('b6'.repeat(32)).waitFor()
+  await command('--record').waitFor()
+  const { entry } = await transparency.recordConsole(build)
+  await reread()
+  await about.getByText(`Entry ${entry} of the log names this build.`).waitFor()
+  await command('--log').waitFor()
+  expect(await about.getByRole('status').count()).toBe(0)
+  await about.getByRole('link', { name: `Entry ${entry} of the log` }).click()
+  await page.getByRole('dialog').getByText('policy changed').waitFor()
   expect(tab.problems).toEqual([])
   await tab.context.close()
 })

@@ -19,6 +19,13 @@ export const witnessesQuery = (client: Client) =>
 export const headQuery = (strongroom: Strongroom) =>
   queryOptions({ queryKey: ['settings', 'head'], queryFn: ({ signal }) => strongroom.transparency.head({ signal }) })
 
+/** The build of the console that the policy of the organisation names, verified in this browser. */
+export const namedConsoleQuery = (strongroom: Strongroom) =>
+  queryOptions({
+    queryKey: ['settings', 'console'],
+    queryFn: ({ signal }) => strongroom.transparency.console({ signal }),
+  })
+
 /** The keys of whoever is signed in, from the whole log. */
 export const ownKeysQuery = (strongroom: Strongroom, userId: string) =>
   queryOptions({
