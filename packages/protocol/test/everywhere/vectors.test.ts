@@ -75,9 +75,9 @@ import {
 // signature, a missing author, another document hash let pass; torsion, ROCA and padding unchecked; the label of the
 // commitment, the flag in the field's associated data, `by` in the wrap, the KEM key in the hybrid KDF changed; a map leaf
 // where its key does not lead, size 01, any key id, a clock ahead, 129 updates inline; a self-endorsed key, an incomplete
-// batch, other admins shown, another state root; a head by a reader, an admin nobody made, one label twice; the final flag
-// of FLOE, the version in the wrap of a content key; the checksum constant, two passes, another kid, another invite; a new
-// key without continuity; and in Chromium alone: R = identity taken as a signature.
+// batch, a console in upper case, other admins shown, another state root; a head by a reader, an admin nobody made, one
+// label twice; the final flag of FLOE, the version in the wrap of a content key; the checksum constant, two passes,
+// another kid, another invite; a new key without continuity; and in Chromium alone: R = identity taken as a signature.
 
 interface Case {
   readonly name: string
