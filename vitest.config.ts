@@ -1,13 +1,16 @@
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { CHROMIUM_FLAGS, findChromium } from './scripts/chromium.mjs'
 
 const everywhere = 'packages/*/test/everywhere/**/*.test.ts'
 const chromium = findChromium()
+const runner = './scripts/patient-runner.mjs'
 
 const inNode: TestProjectConfiguration = {
   test: {
     name: 'node',
+    runner,
     include: ['*.test.ts', 'packages/{protocol,contract}/{src,test}/**/*.test.ts'],
     // No test is timed: a busy machine is slow, not wrong. This only ends one that hangs.
     testTimeout: 120_000,
@@ -22,6 +25,7 @@ const inNode: TestProjectConfiguration = {
 const onPostgres: TestProjectConfiguration = {
   test: {
     name: 'server',
+    runner,
     expect: { poll: { timeout: 60_000 } },
     include: ['packages/{server,sdk,cli}/{src,test}/**/*.test.ts'],
     exclude: process.env.EVERY_NODE === undefined ? ['packages/cli/test/package.test.ts'] : [],
@@ -38,6 +42,7 @@ const onPostgres: TestProjectConfiguration = {
 const ofTheConsole: TestProjectConfiguration = {
   test: {
     name: 'console',
+    runner,
     expect: { poll: { timeout: 60_000 } },
     include: ['packages/console/test/**/*.test.ts'],
     globalSetup: ['packages/server/test/global-setup.ts', 'packages/console/test/build-first.ts'],
@@ -66,10 +71,24 @@ const inChromium = (executablePath: string): TestProjectConfiguration => ({
   },
 })
 
+const ORDER = ['packages/protocol/', 'packages/contract/', 'packages/server/', 'packages/sdk/', 'packages/cli/']
+const rankOf = ({ moduleId }: TestSpecification): number => {
+  const rank = ORDER.findIndex((folder) => moduleId.includes(folder))
+  return rank < 0 ? ORDER.length : rank
+}
+
+/** What others stand on comes first. */
+class FromTheGround extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).sort((a, b) => rankOf(a) - rankOf(b))
+  }
+}
+
 export default defineConfig({
   // The default leaves a core free for whoever watches; on two cores that doubles the wait.
   test: {
     maxWorkers: '100%',
+    sequence: { sequencer: FromTheGround },
     projects: chromium ? [inNode, onPostgres, ofTheConsole, inChromium(chromium)] : [inNode, onPostgres],
   },
 })
