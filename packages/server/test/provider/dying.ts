@@ -2,7 +2,7 @@ import type { Database } from '../../src/db/database.ts'
 import type { LicenseProvider } from '../../src/licenses/provider.ts'
 import type { Works } from '../../src/modules/licenses/purchase-turn.ts'
 
-// A process that dies at the nth of all the points where it touches the world: before and after each transaction, at its end before it is
+// As if a process died at the nth of all the points where it touches the world: before and after each transaction, at its end before it is
 // committed, and before and after each request to a provider.
 
 export class Died extends Error {}
@@ -12,15 +12,10 @@ export interface Dying {
   hasDied(): boolean
 }
 
-const giveUp = (): never => {
-  throw new Died()
-}
-
-/** What dying is can be said otherwise: a process of its own kills itself. */
-export function dyingAt(n: number, { deps, worker, providers }: Works, die: () => void = giveUp): Dying {
+export function dyingAt(n: number, { deps, worker, providers }: Works): Dying {
   let passed = 0
   const point = (): void => {
-    if (passed++ >= n) die()
+    if (passed++ >= n) throw new Died()
   }
   const execute: ReturnType<Database['kysely']['transaction']>['execute'] = async (work) => {
     point()

@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import { readConfig } from '../../src/config.ts'
 import { openDatabase } from '../../src/db/database.ts'
 import { type Catalogue, SANDBOX_CATALOGUE } from '../../src/licenses/catalogue.ts'
@@ -6,24 +5,24 @@ import { makeProviders } from '../../src/licenses/providers.ts'
 import { takePurchaseTurn } from '../../src/modules/licenses/purchase-turn.ts'
 import { takeTerminationTurn } from '../../src/modules/licenses/termination-turn.ts'
 import { openRootKey } from '../../src/secrets/root-key.ts'
-import { newId } from '../../src/start.ts'
 import { makeLog } from '../../src/telemetry/log.ts'
-import { dyingAt } from './dying.ts'
+import { aroundEach, type Mortal, mortalDatabase, newTestId as newId, pointOf, readOrders } from '../crash/mortal.ts'
 import { SECRET } from './reference-provider.ts'
 
 // A process that works on licences and kills itself, without a last word, at the nth point where it touches the world.
 
-export interface Orders {
-  readonly app: pg.ClientConfig
-  readonly worker: pg.ClientConfig
+export interface LicenseOrders extends Mortal {
   readonly provider: string
-  /** How far its clock is ahead. */
-  readonly skewMs: number
-  /** Absent: it lives. */
-  readonly dieAt?: number
 }
 
-const orders: Orders = JSON.parse(process.env.LICENSE_ORDERS ?? '{}')
+const orders = readOrders<LicenseOrders>()
+const now = (): Date => new Date(Date.now() + orders.skewMs)
+const point = pointOf(orders, now)
+const open = (connection: LicenseOrders['app']) =>
+  mortalDatabase(
+    openDatabase({ connection, poolSize: 2 }, () => undefined),
+    point,
+  )
 const config = {
   ...readConfig({ STRONGROOM_LOG_LEVEL: 'silent', STRONGROOM_EGRESS_ALLOW: '127.0.0.0/8' }, []),
   catalogue: {
@@ -31,20 +30,11 @@ const config = {
     providers: new Map([['acme', { url: orders.provider, secret: SECRET }]]),
   } satisfies Catalogue,
 }
-const deps = {
-  config,
-  database: openDatabase({ connection: orders.app, poolSize: 2 }, () => undefined),
-  rootKey: openRootKey(new Uint8Array(32).fill(7)),
-  log: makeLog(config),
-  newId,
-  now: () => new Date(Date.now() + orders.skewMs),
-}
-const worker = openDatabase({ connection: orders.worker, poolSize: 2 }, () => undefined)
-const alive = { deps, worker, providers: makeProviders(deps) }
-const kill = (): void => {
-  process.kill(process.pid, 'SIGKILL')
-}
-const { works } = orders.dieAt === undefined ? { works: alive } : dyingAt(orders.dieAt, alive, kill)
+const rootKey = openRootKey(new Uint8Array(32).fill(7))
+const deps = { config, database: open(orders.app), rootKey, log: makeLog(config), newId, now }
+const worker = open(orders.worker)
+const providers = new Map([...makeProviders(deps)].map(([id, provider]) => [id, aroundEach(provider, point)]))
+const works = { deps, worker, providers }
 
 while ((await takePurchaseTurn(works)) || (await takeTerminationTurn(works)));
 await worker.close()
