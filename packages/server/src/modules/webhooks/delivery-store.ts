@@ -158,6 +158,14 @@ export async function setFailed(
     where org_id = ${orgId} and delivery_id = ${deliveryId} and claims = ${claim} and state = 'delivering'`.execute(db)
 }
 
+/** Events can still be fanned out to it; who else wants to change it waits. */
+export async function lockEndpoint(db: Db, orgId: string, endpointId: string): Promise<void> {
+  await sql`
+    select 1 from webhook_endpoint where org_id = ${orgId} and endpoint_id = ${endpointId} for no key update`.execute(
+    db,
+  )
+}
+
 export async function endpointAnswers(db: Db, orgId: string, endpointId: string): Promise<void> {
   await sql`
     update webhook_endpoint set failing_since = null, throttled_until = null

@@ -24,17 +24,20 @@ type Claimed = deliveryStore.Claimed
 export const finish = (deps: Deps, worker: Database, claimed: Claimed, ended: Attempted): Promise<void> =>
   inOrg({ database: worker }, claimed.orgId, (db) => finishIn(deps, db, claimed, ended))
 
+/** The endpoint always before its deliveries: ending it takes all of them, and two who had one each would wait for each other. */
 async function finishIn(deps: Deps, db: Db, claimed: Claimed, ended: Attempted): Promise<void> {
   const { orgId, endpointId, synthetic } = claimed
   await deliveryStore.endAttempt(db, claimed, ended)
   if (ended.error === null) {
-    await deliveryStore.setDelivered(db, claimed, deps.now())
     if (!synthetic) await deliveryStore.endpointAnswers(db, orgId, endpointId)
+    await deliveryStore.setDelivered(db, claimed, deps.now())
     return
   }
-  await deliveryStore.setFailed(db, claimed, nextOf(deps, claimed, ended), deps.now())
   // Nobody is blamed for what was cut off by us.
-  if (!synthetic && ended.error !== 'unknown') await blame(deps, db, claimed, ended)
+  const isBlamed = !synthetic && ended.error !== 'unknown'
+  if (isBlamed) await deliveryStore.lockEndpoint(db, orgId, endpointId)
+  await deliveryStore.setFailed(db, claimed, nextOf(deps, claimed, ended), deps.now())
+  if (isBlamed) await blame(deps, db, claimed, ended)
 }
 
 /** When it is tried again. A test is not. */

@@ -6,7 +6,8 @@ import { inOrg } from '../../context.ts'
 
 // When an event is sent, again and no more. Catches: retries that come too early, never end or change the id; endpoints that are given up too
 // soon or never, or without a word.
-// Seen red: Retry-After left out, 429 that slows nobody, 410 tried again, an endpoint that is never given up.
+// Seen red: Retry-After left out, 429 that slows nobody, 410 tried again, an endpoint that is never given up, a delivery locked before its
+// endpoint.
 
 let scene: Scene
 let { h, receiver, agent, alice, make, deliver, happen, historyOf } = {} as Scene
@@ -100,4 +101,31 @@ it('ends an endpoint that is gone or has failed for days, and tells the others o
   receiver.answer((response) => response.writeHead(204).end())
   await deliver()
   expect(receiver.received.slice(before).map(({ path }) => path)).toEqual(['/other'])
+})
+
+it('records how every attempt ended when an endpoint says to several at once that it is gone', async () => {
+  const hook = await make(['budget.*'])
+  const answers: (() => void)[] = []
+  receiver.answer((response) => answers.push(() => response.writeHead(410).end()))
+  await happen()
+  await happen()
+  const delivering = deliver()
+  await expect.poll(() => answers.length).toBe(2)
+  const blocked = async (): Promise<unknown> => {
+    const waits = `datname = current_database() and wait_event_type = 'Lock'`
+    const { rows } = await h.worker.pool.query(`select count(*) as count from pg_stat_activity where ${waits}`)
+    return rows[0]?.count
+  }
+  // Both come to where they need the endpoint before one of them has it.
+  await inOrg(h.deps, alice.orgId, async (db) => {
+    await sql`select 1 from webhook_endpoint where endpoint_id = ${hook.webhookId} for update`.execute(db)
+    for (const answer of answers) answer()
+    await expect.poll(blocked).toBe(2)
+  })
+  await delivering
+  const history = await historyOf(hook)
+  expect(history.map(({ state, attempts }) => [state, attempts[0]?.responseStatus])).toEqual([
+    ['discarded', 410],
+    ['discarded', 410],
+  ])
 })
