@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { Webhook } from 'standardwebhooks'
 import { type Config, readConfig } from '../../src/config.ts'
 import { type Deps, inOrg } from '../../src/context.ts'
 import { type Database, openDatabase } from '../../src/db/database.ts'
@@ -7,10 +8,10 @@ import { makeSecret, sealerOf, sealSecret } from '../../src/modules/webhooks/sig
 import { makeApiKey } from '../../src/secrets/credentials.ts'
 import { openRootKey } from '../../src/secrets/root-key.ts'
 import { loadPepper } from '../../src/secrets/server-secrets.ts'
-import { newId } from '../../src/start.ts'
 import { makeLog } from '../../src/telemetry/log.ts'
 import { makeTelemetry } from '../../src/telemetry/telemetry.ts'
-import { toLoopback } from '../webhook-receiver.ts'
+import { newTestId as newId } from '../crash/mortal.ts'
+import { type Received, toLoopback } from '../webhook-receiver.ts'
 
 // What the storm and the processes it kills have in common: one database, one root key, and a clock that somebody else moves.
 
@@ -48,7 +49,19 @@ export interface StormEndpoint {
   readonly secret: Buffer
 }
 
-/** An organisation with an agent that may hear of budgets, and its endpoints. */
+/** What is wrong with the signature or the body of what was received, by the word of an independent library. */
+export function wrongWithSigning({ secret }: StormEndpoint, { headers, body }: Received): string | undefined {
+  const [id, timestamp] = [String(headers['webhook-id']), Number(headers['webhook-timestamp'])]
+  const signature = new Webhook(`whsec_${secret.toString('base64')}`).sign(
+    id,
+    new Date(timestamp * 1000),
+    body.toString(),
+  )
+  if (headers['webhook-signature'] !== signature) return `${id} is not signed`
+  return (JSON.parse(body.toString()) as { id: string }).id === id ? undefined : `${id} has another body`
+}
+
+/** An organisation with an agent that may hear of budgets and of endpoints that ended, and its endpoints. */
 export async function plantOrg(
   deps: Deps,
   urls: readonly string[],
@@ -76,7 +89,7 @@ export async function plantOrg(
         tenant_id: tenantId,
         name,
         status: 'active',
-        permissions: ['machine.budget.read'],
+        permissions: ['machine.budget.read', 'machine.webhook.read'],
         vault_id: null,
         vault_item_id: null,
         created_by: 'test',
@@ -109,7 +122,7 @@ export async function plantOrg(
           tenant_id: tenantId,
           url: urls[i] ?? '',
           description: '',
-          event_types: ['budget.*'],
+          event_types: ['budget.*', 'webhook_endpoint.*'],
           signing: 'hmac',
           secret: sealSecret(sealer, endpointId, secret),
           old_secret: null,

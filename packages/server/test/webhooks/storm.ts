@@ -4,12 +4,11 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
-import { Webhook } from 'standardwebhooks'
 import { inOrg } from '../../src/context.ts'
 import { emit } from '../../src/outbox/outbox.ts'
 import { makeRandom, type Random } from '../crash/random.ts'
 import { type Received, startReceiver } from '../webhook-receiver.ts'
-import { type Clock, openWorld, plantOrg, type StormDatabase, type StormEndpoint } from './storm-world.ts'
+import { type Clock, openWorld, plantOrg, type StormDatabase, wrongWithSigning } from './storm-world.ts'
 
 // Events that are committed and rolled back while receivers fail and the process that delivers is killed in the middle of deliveries.
 // What is committed arrives at every endpoint, what is rolled back at none, every delivery is signed over its bytes.
@@ -87,17 +86,6 @@ async function launch(logins: StormDatabase, { skewMs }: Clock): Promise<ChildPr
   return child
 }
 
-function checkSignature(book: Book, { secret }: StormEndpoint, { headers, body }: Received): void {
-  const [id, timestamp] = [String(headers['webhook-id']), Number(headers['webhook-timestamp'])]
-  const signature = new Webhook(`whsec_${secret.toString('base64')}`).sign(
-    id,
-    new Date(timestamp * 1000),
-    body.toString(),
-  )
-  if (headers['webhook-signature'] !== signature) book.failures.push(`${id} is not signed`)
-  if ((JSON.parse(body.toString()) as { id: string }).id !== id) book.failures.push(`${id} has another body`)
-}
-
 /** Answers with a fault or takes it, by chance. */
 function receive(book: Book, random: Random, faults: number, request: Received, response: ServerResponse): void {
   const key = `${request.path} ${String(request.headers['webhook-id'])}`
@@ -136,7 +124,8 @@ export async function runStorm(logins: StormDatabase, options: StormOptions): Pr
   receiver.answer((response, request) => {
     book.requests += 1
     const endpoint = endpoints[Number(request.path.slice(1))]
-    if (endpoint) checkSignature(book, endpoint, request)
+    const wrong = endpoint && wrongWithSigning(endpoint, request)
+    if (wrong) book.failures.push(wrong)
     receiver.received.length = 0
     // In the middle of a delivery: nobody is answered.
     if (killing.isDue(book.requests)) killing.kill()
