@@ -17,6 +17,8 @@ export interface FundingWorld {
   readonly h: Harness
   readonly chain: ChainProcess
   readonly config: ChainConfig
+  /** What the configuration was read from. */
+  readonly settings: Readonly<Record<string, string>>
   readonly account: HDKey
   readonly token: string
   readonly otherToken: string
@@ -44,7 +46,7 @@ export interface Payer extends TestAgent {
   told(intent: FundingIntent): Promise<readonly string[]>
 }
 
-async function payer(h: Harness, name: string): Promise<Payer> {
+export async function payer(h: Harness, name: string): Promise<Payer> {
   const org = await h.org(name)
   const agent = await h.agent(org, ['machine.billing.all'])
   const { orgId } = org
@@ -87,14 +89,14 @@ const SEED = Buffer.from('a seed of the tests and of nobody else'.padEnd(64, '.'
 
 /** A chain with tokens, and the configuration of a server that takes them. */
 export async function startTokens(): Promise<
-  Pick<FundingWorld, 'chain' | 'config' | 'account' | 'token' | 'otherToken' | 'fineToken'>
+  Pick<FundingWorld, 'chain' | 'config' | 'settings' | 'account' | 'token' | 'otherToken' | 'fineToken'>
 > {
   const chain = await startChainNode()
   const [token, otherToken, fineToken] = [await chain.deploy(), await chain.deploy(), await chain.deploy(18)]
   const [rich = ''] = chain.accounts
   for (const contract of [token, otherToken, fineToken]) await chain.mint(contract, rich, 10n ** 30n)
   const account = HDKey.fromMasterSeed(SEED).derive("m/44'/60'/0'/0")
-  const config = readChain({
+  const settings = {
     STRONGROOM_CHAIN_RPC: chain.url,
     STRONGROOM_CHAIN_ID: String(chain.chainId),
     STRONGROOM_CHAIN_XPUB: account.publicExtendedKey,
@@ -104,19 +106,20 @@ export async function startTokens(): Promise<
       { symbol: 'FINE', contract: fineToken, decimals: 18 },
     ]),
     STRONGROOM_CHAIN_CONFIRMATIONS: String(CONFIRMATIONS),
-  })
+  }
+  const config = readChain(settings)
   if (!config) throw new Error('the chain is not configured')
-  return { chain, config, account, token, otherToken, fineToken }
+  return { chain, config, settings, account, token, otherToken, fineToken }
 }
 
 /** One turn of a scanner that remembers nothing. */
 export const scan = (h: Harness, config: ChainConfig, nodes = openNodes(config.rpcUrls)): Promise<string> =>
   makeScanner(h.deps, h.worker, config, nodes).tick()
 
-export async function startFundingWorld(): Promise<FundingWorld> {
+export async function startFundingWorld(start = startHarness): Promise<FundingWorld> {
   const tokens = await startTokens()
   const { chain, config } = tokens
-  const h = await startHarness({ chain: config })
+  const h = await start({ chain: config })
   const tick = (nodes?: readonly ChainNode[]): Promise<string> => scan(h, config, nodes)
   return {
     ...{ ...tokens, h, tick },

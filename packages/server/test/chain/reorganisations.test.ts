@@ -4,6 +4,7 @@ import { type ChainNode, openNodes } from '../../src/chain/node.ts'
 import { inOrg } from '../../src/context.ts'
 import { applyTransfers } from '../../src/ledger/ledger.ts'
 import { CONFIRMATIONS, type FundingWorld, startFundingWorld } from './funding-world.ts'
+import { inAnotherPlace, reorganise, signedPayment } from './reorganise.ts'
 
 // The chain becomes another one, on a real node: what was paid is gone, comes back, or comes back elsewhere in its block.
 //
@@ -19,15 +20,6 @@ beforeAll(async () => {
 })
 afterAll(() => w.close())
 
-/** Takes back what happened since the snapshot, and makes the new chain longer than the old one was. */
-async function reorganise(snapshot: string, before: () => Promise<unknown> = async () => undefined): Promise<void> {
-  const height = await w.chain.height()
-  await w.chain.revert(snapshot)
-  await before()
-  const missing = height + 1 - (await w.chain.height())
-  if (missing > 0) await w.chain.mine(missing)
-}
-
 const states = ({ deposits }: FundingIntent): string[] => deposits.map(({ state }) => state)
 
 async function spend(id: string, amount: bigint): Promise<void> {
@@ -36,26 +28,6 @@ async function spend(id: string, amount: bigint): Promise<void> {
   await inOrg(h.deps, acme.orgId, (db) =>
     applyTransfers(db, acme.orgId, [{ ...transfer, dr: 'credit', cr: 'payable:test', amount }], h.deps.now()),
   )
-}
-
-/** The same transaction, byte for byte, whenever it is sent from the same state. */
-async function signedPayment(intent: FundingIntent, value: bigint): Promise<() => Promise<string>> {
-  const { chain, token } = w
-  const [from = ''] = chain.accounts
-  const nonce = Number(await chain.rpc<string>('eth_getTransactionCount', [from, 'latest']))
-  return () => chain.transfer(token, intent.address, value, { from, nonce })
-}
-
-/** In the second of the new chain's blocks, behind another transfer: another block, another index of the log. */
-const inAnotherPlace = (pay: () => Promise<string>) => async (): Promise<void> => {
-  const { chain, token } = w
-  const neighbour = chain.accounts[1] ?? ''
-  await chain.mine()
-  await chain.automine(false)
-  await pay()
-  await chain.transfer(token, neighbour, 0n, { from: neighbour, gasPrice: 90_000_000_000n })
-  await chain.mine()
-  await chain.automine(true)
 }
 
 const logIndex = async (txHash: string): Promise<number> => {
@@ -73,7 +45,7 @@ describe('before it was credited', () => {
     await chain.transfer(token, intent.address, 5_000_000n)
     await w.tick()
     expect(await acme.read(intent)).toMatchObject({ status: 'processing' })
-    await reorganise(snapshot)
+    await reorganise(w.chain, snapshot)
     await w.tick()
     const gone = await acme.read(intent)
     expect(gone).toMatchObject({ status: 'requires_payment', incoming: money(0n) })
@@ -100,12 +72,12 @@ describe('before it was credited', () => {
   it('the same transaction in another block, with another index of its log, is credited once', async () => {
     const { acme, chain } = w
     const [before, intent] = [await acme.available(), await acme.intent(5_000_000n)]
-    const pay = await signedPayment(intent, 5_000_000n)
+    const pay = await signedPayment(w, intent, 5_000_000n)
     const snapshot = await chain.snapshot()
     const txHash = await pay()
     expect(await logIndex(txHash)).toBe(0)
     await w.tick()
-    await reorganise(snapshot, inAnotherPlace(pay))
+    await reorganise(w.chain, snapshot, inAnotherPlace(w, pay))
     expect(await logIndex(txHash)).toBe(1)
     await w.tick()
     await w.settle()
@@ -143,7 +115,7 @@ describe('before it was credited', () => {
       ...node,
       transfersTo: async (query) => {
         const logs = await node.transfersTo(query)
-        await reorganise(snapshot)
+        await reorganise(w.chain, snapshot)
         return logs
       },
     }
@@ -158,12 +130,12 @@ describe('after it was credited', () => {
   it('a payment that is gone is taken back into suspense, and given back when it is there again', async () => {
     const { acme, chain } = w
     const [before, intent] = [await acme.available(), await acme.intent(5_000_000n)]
-    const pay = await signedPayment(intent, 5_000_000n)
+    const pay = await signedPayment(w, intent, 5_000_000n)
     const snapshot = await chain.snapshot()
     const txHash = await pay()
     await w.settle()
     expect(await acme.available()).toBe(before + 5_000_000n)
-    await reorganise(snapshot)
+    await reorganise(w.chain, snapshot)
     await w.tick()
     const gone = await acme.read(intent)
     expect(gone).toMatchObject({ status: 'in_review', exceptions: ['reorged'], credited: money(0n) })
@@ -180,11 +152,11 @@ describe('after it was credited', () => {
   it('the same transaction in another block, with another index of its log, is not credited again', async () => {
     const { acme, chain } = w
     const [before, intent] = [await acme.available(), await acme.intent(5_000_000n)]
-    const pay = await signedPayment(intent, 5_000_000n)
+    const pay = await signedPayment(w, intent, 5_000_000n)
     const snapshot = await chain.snapshot()
     const txHash = await pay()
     await w.settle()
-    await reorganise(snapshot, inAnotherPlace(pay))
+    await reorganise(w.chain, snapshot, inAnotherPlace(w, pay))
     expect(await logIndex(txHash)).toBe(1)
     await w.tick()
     await w.settle()
@@ -200,7 +172,7 @@ describe('after it was credited', () => {
     await chain.transfer(token, intent.address, 5_000_000n)
     await w.settle()
     await spend('most', (await acme.available()) - 2_000_000n)
-    await reorganise(snapshot)
+    await reorganise(w.chain, snapshot)
     await w.tick()
     expect([await acme.available(), await acme.account('suspense')]).toEqual([0n, 2_000_000n])
     await w.settle()
@@ -223,7 +195,7 @@ describe('after it was credited', () => {
     const [receipt, header] = [await node?.receipt(txHash), await node?.header(deposits[0]?.blockNumber ?? 0)]
     if (!node) throw new Error('no node')
     const old: ChainNode = { ...node, receipt: async () => receipt, header: async () => header }
-    await reorganise(snapshot)
+    await reorganise(w.chain, snapshot)
     await expect(w.tick([node, old])).rejects.toMatchObject({ failure: 'changed' })
     expect(await other.available()).toBe(before + 5_000_000n)
     await w.tick()
@@ -238,7 +210,7 @@ describe('after it was credited', () => {
     await chain.transfer(token, intent.address, 5_000_000n)
     for (let turn = 0; turn < 4; turn++) await w.settle()
     expect(await other.available()).toBe(before + 5_000_000n)
-    await reorganise(snapshot)
+    await reorganise(w.chain, snapshot)
     expect(await chain.height()).toBeGreaterThan(4 * CONFIRMATIONS)
     await w.tick()
     expect(await other.read(intent)).toMatchObject({ status: 'in_review' })
@@ -259,7 +231,7 @@ describe('after it was credited', () => {
       ...node,
       // The first is the block that was read last time: it is still there.
       header: async (number) => {
-        if (headers++ === 1) await reorganise(snapshot)
+        if (headers++ === 1) await reorganise(w.chain, snapshot)
         return node.header(number)
       },
     }
