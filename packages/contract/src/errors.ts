@@ -129,6 +129,11 @@ export const ERRORS = {
   ),
   field_not_found: entry(404, 'There is no such field, or it is not visible to you.', 'List items first.'),
   vault_item_not_found: entry(404, 'There is no such vault item, or it is not visible to you.', 'List items first.'),
+  item_version_not_found: entry(
+    404,
+    'This version of the item is not kept: it never was, or it is too old, or its vault key was retired.',
+    'List the versions of the item first.',
+  ),
   attachment_not_found: entry(
     404,
     'There is no such attachment, or it is not visible to you.',

@@ -12,6 +12,7 @@ import {
   MapProof,
   SignedVault,
   VaultId,
+  Version,
   vaultParams,
 } from './vault-shapes.ts'
 
@@ -30,6 +31,9 @@ const ItemProof = {
   detail: SignedDocument,
   signed: SignedVault,
 }
+
+/** Each is named by the one before it in the list, and the first by the current detail. */
+const Former = Type.Array(SignedDocument, { description: 'The newest first' })
 
 export const items = {
   create: {
@@ -70,6 +74,28 @@ export const items = {
     params: itemParams,
     response: closed({ ...ItemProof, values: Type.Record(Type.String(), Ciphertext) }),
     errors: ['vault_not_found', 'vault_item_not_found'],
+  },
+  versions: {
+    api: 'machine',
+    method: 'GET',
+    path: '/vault/:vaultId/items/:itemId/versions',
+    summary:
+      'The signed details of the versions of an item that are kept: the current one, and each that was before it',
+    access: secrets,
+    params: itemParams,
+    response: closed({ ...ItemProof, former: Former }),
+    errors: ['vault_not_found', 'vault_item_not_found'],
+  },
+  version: {
+    api: 'machine',
+    method: 'GET',
+    path: '/vault/:vaultId/items/:itemId/versions/:itemVersion',
+    summary:
+      'One version of an item: the ciphertext its fields had then, and every signed detail from the current one back to it',
+    access: secrets,
+    params: closed({ vaultId: VaultId, itemId: Id, itemVersion: Version }),
+    response: closed({ ...ItemProof, former: Former, values: Type.Record(Type.String(), Ciphertext) }),
+    errors: ['vault_not_found', 'vault_item_not_found', 'item_version_not_found'],
   },
   field: {
     api: 'machine',

@@ -226,6 +226,7 @@ export {
   type AclEntry,
   aclSet,
   CLASSIFICATIONS,
+  type DetailField,
   type EnvRow,
   epochNew,
   type ItemDetailPayload,
@@ -249,6 +250,7 @@ export {
   type SignedItem,
   signItem,
 } from './vault/edit.ts'
+export { type ProvenDetail, type VerifiedFormer, verifyFormer, verifyWayBack } from './vault/former.ts'
 export { openVaultKeys, type VaultKeys, verifyWrappedKey } from './vault/grants.ts'
 export { changeAccess, createVault, type VaultChange } from './vault/lifecycle.ts'
 export {

@@ -154,8 +154,7 @@ export async function verifyItem(head: VerifiedHead, row: VerifiedItemRow, envel
     itemId: row.itemId,
     by: payload.by,
   })
-  const fields = payload.fields.map((field) => fieldOf(payload.itemId, field))
-  return { row, document, fields } as unknown as VerifiedItem
+  return { row, document, fields: detailFields(payload) } as unknown as VerifiedItem
 }
 
 const rowAgrees = (row: ItemRow, detail: ItemDetailPayload): boolean =>
@@ -164,6 +163,10 @@ const rowAgrees = (row: ItemRow, detail: ItemDetailPayload): boolean =>
   row.website === detail.website &&
   row.status === detail.status &&
   row.fieldCount === detail.fields.length
+
+/** Only of a detail that was verified. */
+export const detailFields = ({ itemId, fields }: ItemDetailPayload): readonly VerifiedField[] =>
+  fields.map((field) => fieldOf(itemId, field))
 
 const fieldOf = (itemId: string, { ct, dekVersion, env, fieldId, label, rev }: DetailField): VerifiedField =>
   ({ itemId, ct, dekVersion, env, fieldId, label, rev }) as VerifiedField

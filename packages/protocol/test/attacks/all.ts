@@ -10,6 +10,7 @@ import { DIRECTORY, DIRECTORY_HONEST } from './directory.ts'
 import { ENVELOPE, ENVELOPE_HONEST } from './envelope.ts'
 import { SIGNED_ENVELOPES } from './envelope-signed.ts'
 import { FALSE_LEAVES, FALSE_LEAVES_HONEST } from './false-leaves.ts'
+import { FORMER, FORMER_HONEST } from './former.ts'
 import { FRESHNESS } from './freshness.ts'
 import { GRANTS } from './grants.ts'
 import { HEADS } from './heads.ts'
@@ -40,7 +41,7 @@ export const ATTACKS: Readonly<Record<string, readonly Attack[]>> = {
   'directory and keys': [...DIRECTORY, ...SUCCESSION, ...CAPS, ...POLICIES],
   'wrapped keys': WRAPS,
   envelopes: [...ENVELOPE, ...SIGNED_ENVELOPES],
-  'metadata and rows': [...ROWS, ...ITEMS],
+  'metadata and rows': [...ROWS, ...ITEMS, ...FORMER],
   'the log': [...LOG, ...MAP_PROOFS],
   freshness: FRESHNESS,
   'vault authority': [...AUTHORITY, ...ADMIN_CHAINS, ...HEADS],
@@ -62,6 +63,7 @@ export const HONEST: readonly Honest[] = [
   ...WRAPS_HONEST,
   ...ENVELOPE_HONEST,
   ...ROWS_HONEST,
+  ...FORMER_HONEST,
   ...LOG_HONEST,
   ...AUTHORITY_HONEST,
   ...MEMORY_HONEST,

@@ -14,7 +14,7 @@ import { detailOf, itemRows, list, readItem, rowOf, storedIn, writeContent } fro
 
 // Rows 2, 3, 5, 6 and 16: the list of items, and single items with their details.
 
-const withItem =
+export const withItem =
   (itemId: string, change: Partial<ItemRow>) =>
   (content: VaultContent): VaultContent => ({
     ...content,

@@ -885,6 +885,17 @@ export interface VaultFieldTable {
   value: string
 }
 
+export interface VaultFieldFormerTable {
+  org_id: string
+  vault_id: string
+  item_id: string
+  field_id: string
+  ct: string
+  dek_version: number
+  last_version: number
+  value: string
+}
+
 export interface VaultGroupTable {
   org_id: string
   vault_group_id: string
@@ -923,6 +934,14 @@ export interface VaultItemAccessTable {
   item_id: string
   principal: string
   role: string
+}
+
+export interface VaultItemFormerTable {
+  org_id: string
+  vault_id: string
+  item_id: string
+  item_version: number
+  detail: Json
 }
 
 export interface VaultItemGoneTable {
@@ -1082,10 +1101,12 @@ export interface Tables {
   vault_activity_event: VaultActivityEventTable
   vault_asset: VaultAssetTable
   vault_field: VaultFieldTable
+  vault_field_former: VaultFieldFormerTable
   vault_group: VaultGroupTable
   vault_group_member: VaultGroupMemberTable
   vault_item: VaultItemTable
   vault_item_access: VaultItemAccessTable
+  vault_item_former: VaultItemFormerTable
   vault_item_gone: VaultItemGoneTable
   vault_turn: VaultTurnTable
   webhook_attempt: WebhookAttemptTable

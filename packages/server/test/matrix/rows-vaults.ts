@@ -149,6 +149,19 @@ const items: readonly Row[] = [
     secret: true,
   },
   {
+    route: 'GET /machine/vault/:vaultId/items/:itemId/versions',
+    may: SECRETS,
+    ids: { vaultId: vaultFor('read'), itemId: item },
+    secret: true,
+  },
+  {
+    route: 'GET /machine/vault/:vaultId/items/:itemId/versions/:itemVersion',
+    may: SECRETS,
+    ids: { vaultId: vaultFor('read'), itemId: item },
+    path: { itemVersion: '1' },
+    secret: true,
+  },
+  {
     route: 'GET /machine/vault/:vaultId/fields/:fieldId',
     may: SECRETS,
     ids: { vaultId: vaultFor('read'), fieldId: field },

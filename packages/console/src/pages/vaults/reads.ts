@@ -5,6 +5,7 @@ import { queryOptions } from '@tanstack/react-query'
 
 const READS: ReadonlySet<string> = new Set([
   'item.read',
+  'item.version.read',
   'field.read',
   'vault.environment.read',
   'vault.wrapped-key.read',

@@ -1,5 +1,12 @@
 import type { items } from '@strongroom/contract'
-import { type CheckedCommit, type Commit, peekDocument, proveItemRow, vaultHead } from '@strongroom/protocol'
+import {
+  type CheckedCommit,
+  type Commit,
+  type Envelope,
+  peekDocument,
+  proveItemRow,
+  vaultHead,
+} from '@strongroom/protocol'
 import { ensureWritable, openVault, openVaultOf, type ReadableVault, type WritableVault } from '../../access/vaults.ts'
 import { record } from '../../audit/record.ts'
 import { type TxCtx, transact } from '../../context.ts'
@@ -24,7 +31,7 @@ import * as vaultStore from '../vaults/store.ts'
 import { claimedVaults, transactInTurn } from '../vaults/turns.ts'
 import * as writes from '../vaults/write-store.ts'
 
-const atOneMoment = { atOneMoment: true } as const
+export const atOneMoment = { atOneMoment: true } as const
 const replay = { replay: replayReceipt } as const
 
 /** Nothing but items and the head over them. */
@@ -143,20 +150,28 @@ export const field: Handler<typeof items.field> = (ctx, { params }) =>
     atOneMoment,
   )
 
-const recordRead = (ctx: TxCtx, action: string, { vaultId }: ReadableVault, itemId: string): Promise<void> =>
+export const recordRead = (
+  ctx: TxCtx,
+  action: string,
+  { vaultId }: ReadableVault,
+  itemId: string,
+  metadata: Record<string, number> = {},
+): Promise<void> =>
   record(ctx, {
     action,
     targets: [
       { type: 'vault', id: vaultId },
       { type: 'item', id: itemId },
     ],
+    metadata,
   })
 
-/** The row of one item with its path to the root that the head signs. */
-async function proofOf(ctx: TxCtx, vault: ReadableVault, itemId: string) {
+/** The row of one item with its path to the root that the head signs. Who signed the further details is proven too. */
+export async function proofOf(ctx: TxCtx, vault: ReadableVault, itemId: string, former: readonly Envelope[] = []) {
   const content = vaultStore.contentOf(await vaultStore.contentRows(ctx.db, vault))
   const { detail } = found(await vaultStore.item(ctx.db, vault, itemId), 'vault_item_not_found')
-  const { signed } = await signedVault(ctx, vault, { kids: detail.signatures.map(({ keyid }) => keyid) })
+  const kids = [detail, ...former].flatMap(({ signatures }) => signatures.map(({ keyid }) => keyid))
+  const { signed } = await signedVault(ctx, vault, { kids: [...new Set(kids)] })
   const row = found(content.items.get(itemId), 'vault_item_not_found')
   const { siblings, terminal } = proveItemRow(content, itemId)
   return { row, proof: { siblings: [...siblings], terminal: terminal && [...terminal] }, signed }

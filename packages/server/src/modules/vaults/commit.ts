@@ -44,6 +44,8 @@ export interface ChangedVault {
   readonly checked: CheckedCommit
   readonly commit: Commit
   readonly head: { readonly payload: VaultHeadPayload; readonly hash: string }
+  /** Whether it ends older keys of the vault. */
+  readonly isRetiring: boolean
 }
 
 const peekHead = (commit: Commit) => refusing(async () => peekDocument(vaultHead, commit.head))
@@ -118,7 +120,7 @@ export async function commitNewVault(ctx: TxCtx, commit: Commit): Promise<Commit
   refuseUnless(checked.items.length + checked.assets.length === 0, 'a_new_vault_is_empty')
   refuseUnless(checked.head.meta.status === 'active', 'a_new_vault_is_active')
   const appended = await append(ctx, checked.acts, ['vault.commit'])
-  await writes.storeNewVault(ctx, { vaultId, checked, commit, head }, appended)
+  await writes.storeNewVault(ctx, { vaultId, checked, commit, head, isRetiring: false }, appended)
   await recordChange(ctx, { action: 'vault.create', vaultId, index: appended.index, subject: vaultId })
   return receiptOf(ctx, place, appended.index)
 }
@@ -139,10 +141,10 @@ export async function check(
   if (headVersion !== vault.headVersion || headHash !== vault.headHash) throw await conflictOf(ctx, vault, headVersion)
   const content = store.contentOf(await store.contentRows(ctx.db, vault))
   const checked = await refusing(() => checkCommit({ ...beforeOf(ctx, vault, content), ...move }, commit))
-  const current = await writes.document(ctx.db, vault.orgId, vault.headHash)
-  rule(checked, peekDocument(vaultHead, current).payload)
+  const current = peekDocument(vaultHead, await writes.document(ctx.db, vault.orgId, vault.headHash)).payload
+  rule(checked, current)
   await ensureContentsStored(ctx, commit)
-  return { vaultId, checked, commit, head }
+  return { vaultId, checked, commit, head, isRetiring: checked.head.oldestDek > current.oldestDek }
 }
 
 function beforeOf(

@@ -1,8 +1,9 @@
 import { type CheckedCommit, type Commit, documentHash, type Transition } from '@strongroom/protocol'
 import type { GrownLog } from '../../log/append.ts'
 import type { LockedLog } from '../../log/log-store.ts'
+import { formerRows } from './former-store.ts'
 
-// What a plain commit leaves, in the form that write_commit (migration 0028) takes.
+// What a plain commit leaves, in the form that write_next_versions (migrations 0028 and 0070) takes.
 
 export interface Logged {
   readonly applied: Transition
@@ -29,6 +30,7 @@ export function itemRows({ items }: CheckedCommit, { docs, values }: Commit) {
   const details = new Map(docs.map((envelope) => [documentHash(envelope), envelope]))
   const all = items.flatMap(({ detail }) => detail.fields.map((field) => ({ ...field, itemId: detail.itemId })))
   return {
+    ...formerRows({ items }),
     items: items.map(({ detail: { itemId, itemVersion, name, website, status, fields }, hash }) => ({
       itemId,
       itemVersion,

@@ -114,7 +114,6 @@ export async function commitPlain(
   const opened = await open(ctx, vaultId, commit, plain, { view, atHand }, options.needs)
   const change = { commit, plain, opened }
   const decided = await decide(ctx, change, opened.log, options.rule)
-  // A head that ends older keys ends their grants as well: that goes the ordinary way.
   if (!decided) return undefined
   const ways = openWays(opened.around.nodes, opened.around.states)
   const map = mapOf(opened.log, namesIn(change).map(ways.pathTo))
@@ -220,7 +219,10 @@ export async function decide(
   const { plain, opened } = change
   const { vault, around } = opened
   const checked = await check(ctx, change)
-  rule(checked, peekDocument(vaultHead, documentIn(around, vault.headHash).envelope).payload)
+  const current = peekDocument(vaultHead, documentIn(around, vault.headHash).envelope).payload
+  rule(checked, current)
+  // A head that ends older keys ends their grants as well, and what was kept under them: that goes the ordinary way.
+  if (checked.head.oldestDek > current.oldestDek) return undefined
   ensureStorable(checked.acts)
   const at = leafTime(ctx, log)
   const applied = await refusing(() => {

@@ -6,7 +6,7 @@ import type { LockedLog } from '../../log/log-store.ts'
 import type { MapNode } from '../../log/map-nodes.ts'
 import type { Lists, VaultRow } from './store.ts'
 
-// The two statements of plain commits (migrations 0028 and 0050).
+// The two statements of plain commits (migrations 0028, 0050 and 0070).
 
 export interface CommitAsk {
   readonly principal: string
@@ -121,7 +121,7 @@ type WrittenJson = Omit<CommitWritten, 'vault'> & {
 
 export async function writeCommit(db: Db, orgId: string, commit: object): Promise<CommitWritten> {
   const { rows } = await sql<{ written: WrittenJson }>`
-    select write_commit(${orgId}, ${JSON.stringify(commit)}) as written`.execute(db)
+    select write_next_versions(${orgId}, ${JSON.stringify(commit)}) as written`.execute(db)
   return writtenOf(onlyOf(rows).written)
 }
 

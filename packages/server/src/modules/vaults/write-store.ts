@@ -18,6 +18,7 @@ import { ApiError } from '../../errors.ts'
 import type { Appended } from '../../log/append.ts'
 import { readDocument } from '../../log/state-store.ts'
 import type { ChangedVault } from './commit.ts'
+import { dropRetired, keepFormer } from './former-store.ts'
 
 // What a checked and logged commit leaves in the tables.
 
@@ -86,6 +87,7 @@ export async function storeCommit(ctx: TxCtx, changed: ChangedVault, appended: A
   await storeAccess(ctx, changed, appended.index)
   await storeItems(ctx, changed, appended.index)
   await storeAssets(ctx, changed, appended.index)
+  if (changed.isRetiring) await dropRetired(ctx.db, { orgId, vaultId }, head.payload.oldestDek)
 }
 
 /** The access list of the commit in place of the one before; whoever left it keeps a tombstone. */
@@ -117,6 +119,7 @@ export async function storeItems(ctx: TxCtx, changed: ChangedVault, index: numbe
   const { orgId } = ctx.principal
   const details = new Map(commit.docs.map((envelope) => [documentHash(envelope), envelope]))
   const rows = checked.items.map(({ detail, hash }) => ({ detail, hash, envelope: details.get(hash) }))
+  await keepFormer(ctx.db, { orgId, vaultId }, checked, commit)
   await refusingIds(() =>
     sql`
       insert into vault_item (org_id, vault_id, item_id, item_version, name, website, status, field_count, detail_hash, detail,
