@@ -66,6 +66,11 @@ export interface ItemBody {
   signed: Signed
 }
 
+/** The item with what it was, the newest first. */
+export interface VersionBody extends ItemBody {
+  former: Document[]
+}
+
 export interface DirectoryBody extends Directory {
   kids: string[]
 }

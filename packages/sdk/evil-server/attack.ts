@@ -61,12 +61,13 @@ export function need<T>(thing: T | undefined | null | false, what: string): T {
   return thing
 }
 
-export type Deed = 'env' | 'item' | 'list' | 'share' | 'rotate' | 'me' | 'project' | 'download' | 'fallback'
+export type Deed = 'env' | 'item' | 'version' | 'list' | 'share' | 'rotate' | 'me' | 'project' | 'download' | 'fallback'
 
 /** What a client has to do so that it meets the attack. */
 export const DEEDS: Readonly<Record<Deed, string>> = {
   env: 'reads the environment of a vault',
   item: 'reads an item',
+  version: 'reads what an item was before its last change',
   list: 'lists the items of a vault',
   share: 'gives somebody access to a vault',
   rotate: 'rotates its own key',
@@ -108,6 +109,7 @@ export interface Expectation {
 export const ENV = 'GET /vault/:vaultId/environment-fields'
 export const ITEMS = 'GET /vault/:vaultId/items'
 export const ITEM = 'GET /vault/:vaultId/items/:itemId'
+export const VERSION = 'GET /vault/:vaultId/items/:itemId/versions/:itemVersion'
 export const WRAPPED_KEY = 'GET /vault/:vaultId/wrapped-key'
 export const DIRECTORY = 'GET /vault/public-key/directory'
 export const GRANTS = 'GET /vault/public-key/grants'
@@ -121,6 +123,7 @@ const DEED_OF: Readonly<Record<string, Deed>> = {
   [ENV]: 'env',
   [ITEMS]: 'list',
   [ITEM]: 'item',
+  [VERSION]: 'version',
   [DIRECTORY]: 'share',
   [GRANTS]: 'rotate',
   [ME]: 'me',

@@ -7,6 +7,7 @@ import { LOG_ATTACKS } from './log.ts'
 import { METADATA_ATTACKS } from './metadata.ts'
 import { PROTOCOL_ATTACKS } from './protocol.ts'
 import { TRANSPORT_ATTACKS } from './transport.ts'
+import { VERSION_ATTACKS } from './versions.ts'
 import { WRAP_ATTACKS } from './wraps.ts'
 
 export const ATTACKS: readonly Attack[] = [
@@ -14,6 +15,7 @@ export const ATTACKS: readonly Attack[] = [
   ...WRAP_ATTACKS,
   ...ENVELOPE_ATTACKS,
   ...METADATA_ATTACKS,
+  ...VERSION_ATTACKS,
   ...HEAD_ATTACKS,
   ...LOG_ATTACKS,
   ...ATTACHMENT_ATTACKS,

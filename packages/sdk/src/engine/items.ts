@@ -88,19 +88,9 @@ export async function readSealedItem(
       form: 'item',
       ask: (call) => actor.client.items.get({ params: { vaultId, itemId } }, call),
       check: async (answer, pins) => {
-        const checked = await checkItem(actor, vaultId, answer, pins)
-        const { item, head } = checked
-        refuseUnless(item.row.itemId === itemId, 'item_swap', 'the answer is about another item', { itemId })
-        const given = membersOf(membersOf(answer, 'answer').values, 'values')
-        refuseUnless(
-          Object.keys(given).length === item.fields.length,
-          'field_swap',
-          'there are not exactly the values that the detail names',
-          { itemId },
-        )
-        const values = new Map(item.fields.map((field) => [field.fieldId, matching(field, given)]))
-        refuseNonceReuse([...values.values()].map((envelope) => ({ itemId, envelope })))
-        return { rounds: [roundOf(head)], result: { ...checked, values } }
+        const checked = await checkItem(actor, { vaultId, itemId }, answer, pins)
+        const values = valuesIn(answer, itemId, checked.item.fields)
+        return { rounds: [roundOf(checked.head)], result: { ...checked, values } }
       },
     },
     options,
@@ -110,13 +100,39 @@ export async function readSealedItem(
   return read
 }
 
-async function checkItem(actor: Actor, vaultId: string, answer: unknown, pins: Pins) {
+/** The current item of an answer, and of no other one if it is said which. */
+export async function checkItem(
+  actor: Actor,
+  { vaultId, itemId }: { readonly vaultId: string; readonly itemId?: string },
+  answer: unknown,
+  pins: Pins,
+) {
   const { row, proof, detail, signed } = membersOf(answer, 'answer')
   const head = await verifySigned(signed, vaultId, pins.vault(vaultId))
   const item = await verifyItem(head, verifyItemRow(head, row, proof), detail as Envelope)
+  const isAsked = itemId === undefined || item.row.itemId === itemId
+  refuseUnless(isAsked, 'item_swap', 'the answer is about another item', { itemId })
   // The item is its last writer's; the head over it may be somebody else's.
   const receipt = { ...receiptFor(actor, head, signed), signer: item.document.payload.by }
   return { head, item, receipt }
+}
+
+/** Of an answer exactly the ciphertexts that these fields name. */
+export function valuesIn(
+  answer: unknown,
+  itemId: string,
+  fields: readonly VerifiedField[],
+): ReadonlyMap<string, string> {
+  const given = membersOf(membersOf(answer, 'answer').values, 'values')
+  refuseUnless(
+    Object.keys(given).length === fields.length,
+    'field_swap',
+    'there are not exactly the values that the detail names',
+    { itemId },
+  )
+  const values = new Map(fields.map((field) => [field.fieldId, matching(field, given)]))
+  refuseNonceReuse([...values.values()].map((envelope) => ({ itemId, envelope })))
+  return values
 }
 
 /** The ciphertext hash needs no key, so it is checked before one is asked for. */
@@ -201,7 +217,7 @@ export async function readField(
       form: 'item',
       ask: (call) => actor.client.items.field({ params: { vaultId, fieldId } }, call),
       check: async (answer, pins) => {
-        const checked = await checkItem(actor, vaultId, answer, pins)
+        const checked = await checkItem(actor, { vaultId }, answer, pins)
         const found = checked.item.fields.find((one) => one.fieldId === fieldId)
         refuseUnless(found, 'field_swap', 'the answer is about another field', { fieldId })
         const sealed = matching(found, { [fieldId]: membersOf(answer, 'answer').value })

@@ -69,6 +69,24 @@ export interface Items {
   archive(vault: string, item: string, options?: RequestOptions): ApiPromise<void>
   /** Makes an archived item active again, with the values it had. */
   restore(vault: string, item: string, options?: RequestOptions): ApiPromise<Item>
+  /** The current version and those before it that are still kept, the newest first, each proven by the next; without values. */
+  versions(vault: string, item: string, options?: RequestOptions): ApiPromise<readonly ItemVersion[]>
+  /** The item as it was in one of its versions. */
+  version(vault: string, item: string, version: number, options?: RequestOptions): ApiPromise<Item>
+  /** Writes name, website and fields of a version as the next one. Refused where nothing differs. */
+  restoreVersion(vault: string, item: string, version: number, options?: RequestOptions): ApiPromise<Item>
+}
+
+export interface ItemVersion {
+  readonly version: number
+  readonly name: string
+  readonly website: string
+  readonly status: 'active' | 'archived'
+  readonly labels: readonly string[]
+  readonly at: Date
+  readonly signerKeyId: string
+  /** False where the key that signed it was found to be compromised since: such a version is not opened. */
+  readonly isReadable: boolean
 }
 
 const ARCHIVED = { ...ITEMS, what: 'archived item' } as const
@@ -92,6 +110,7 @@ export async function locate(
 }
 
 const changes = () => import('./item-changes.ts')
+const past = () => import('./item-versions.ts')
 
 export function itemsOf(core: Core): Items {
   const { onReveal } = core.config.hooks
@@ -149,6 +168,15 @@ export function itemsOf(core: Core): Items {
     restore: (vault, item, options) =>
       core.keyed(options, async (place) => {
         const { vaultId, itemId } = await (await changes()).restore(place, vault, item)
+        return read(place, vaultId, itemId)
+      }),
+    versions: (vault, item, options) =>
+      core.keyed(options, async (place) => (await past()).versions(place, vault, item)),
+    version: (vault, item, version, options) =>
+      core.keyed(options, async (place) => itemOf(await (await past()).version(place, vault, item, version))),
+    restoreVersion: (vault, item, version, options) =>
+      core.keyed(options, async (place) => {
+        const { vaultId, itemId } = await (await past()).restoreVersion(place, vault, item, version)
         return read(place, vaultId, itemId)
       }),
   }

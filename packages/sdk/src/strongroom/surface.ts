@@ -45,7 +45,7 @@ export type { VaultEvent } from './events.ts'
 export type { Feedback, FeedbackMessage } from './feedback.ts'
 export type { Funding, FundingIntent, FundingWait, NewFunding } from './funding.ts'
 export type { PrincipalInfo, TenantContext } from './identity.ts'
-export type { Item, ItemChange, ItemSummary, Items, NewField, NewItem } from './items.ts'
+export type { Item, ItemChange, ItemSummary, Items, ItemVersion, NewField, NewItem } from './items.ts'
 export type {
   Ending,
   LicenseDestination,

@@ -45,7 +45,7 @@ const evidenceIn = (home: string) => {
 }
 
 describe('an honest server behind the same proxy', () => {
-  it.each(['env', 'item', 'list', 'project', 'me', 'download'] as const)('is read: %s', async (deed) => {
+  it.each(['env', 'item', 'version', 'list', 'project', 'me', 'download'] as const)('is read: %s', async (deed) => {
     world.evil.choose(undefined)
     for (const home of [world.home(), world.home(pinned)]) {
       const { result, error } = await world.act(world.reader, deed, home)

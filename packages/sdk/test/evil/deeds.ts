@@ -47,6 +47,11 @@ async function perform(client: Strongroom, deed: Deed, place: Place): Promise<Re
       const { fields } = await client.items.get(vaultId, place.item)
       return Object.fromEntries(fields.map(({ label, secret }) => [label, secret.reveal()]))
     }
+    case 'version': {
+      const [, before] = await client.items.versions(vaultId, place.item)
+      const { fields } = await client.items.version(vaultId, place.item, before?.version ?? 0)
+      return Object.fromEntries(fields.map(({ label, secret }) => [label, secret.reveal()]))
+    }
     case 'list': {
       const items = await client.items.list(vaultId)
       return Object.fromEntries(items.map(({ name, website, labels }) => [name, `${website} ${labels.join()}`]))
