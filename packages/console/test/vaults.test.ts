@@ -1,4 +1,6 @@
-import type { Page } from 'playwright'
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Locator, Page } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 
@@ -7,7 +9,10 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 // that counts, a variable added to another vault; a revocation that is not deferred, a rotation without a new key; a file that lacks
 // its first byte, one that is not removed; a vault or an item that is not archived, an Undo that says so and restores nothing, a
 // vault that its page does not restore; calls that fail because another page's call was ended; a history that ends at the first version it meets, and one
-// that takes any version for an earlier one; a holder whose key was wrapped by nobody; roles without keys that are not told from others.
+// that takes any version for an earlier one; a holder whose key was wrapped by nobody; roles without keys that are not told from others; the current value for that of a version, a
+// version restored that is another one, an Undo of it that goes nowhere.
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 let world: World
 let tab: Tab
@@ -24,6 +29,31 @@ const drawer = () => page.getByRole('dialog')
 const press = async (name: RegExp | string): Promise<void> => {
   await page.getByRole('button', { name, exact: typeof name === 'string' }).focus()
   await page.keyboard.press('Enter')
+}
+
+/** What the item was: what differs now, its value on purpose, and back to it and away from it again. */
+async function seePast(history: Locator): Promise<void> {
+  await press('Open version 1')
+  await history.getByText('another value than now').waitFor()
+  expect(await page.content()).not.toContain('hunter2-is-secret')
+  await page.evaluate(AXE)
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`)).toEqual([])
+  await history.getByRole('button', { name: /^Reveal SMTP_PASSWORD of version 1/ }).focus()
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Enter')
+  const value = page.getByLabel('Value of SMTP_PASSWORD of version 1', { exact: true })
+  await expect.poll(() => value.textContent()).toBe('hunter2-is-secret')
+  await press('Hide SMTP_PASSWORD of version 1')
+  await press('Restore this version')
+  await page.getByRole('list', { name: 'What changes' }).getByText('SMTP_PASSWORD is as it was.').waitFor()
+  await press('Sign and restore')
+  await page.getByText('Restored version 1', { exact: true }).waitFor()
+  expect(await read('sr://prod/mailer%20<b>/SMTP_PASSWORD')).toBe('hunter2-is-secret')
+  await press('Undo')
+  await page.getByText('Restored version 2', { exact: true }).waitFor()
+  expect(await read('sr://prod/mailer%20<b>/SMTP_PASSWORD')).toBe('hunter3')
+  await press('Close version 1')
 }
 
 it('makes, reveals, edits and closes an item by keyboard, with no value in the page before it is revealed', async () => {
@@ -79,6 +109,7 @@ it('makes, reveals, edits and closes an item by keyboard, with no value in the p
     'version 2Alice changed i',
     'version 1Alice brought i',
   ])
+  await seePast(history)
 
   // Escape ends what is being typed before it closes the drawer.
   await press('Add a field')

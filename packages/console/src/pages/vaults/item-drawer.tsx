@@ -169,7 +169,7 @@ export function ItemDrawer({ vault, itemId, canWrite, onClose }: Members) {
               onEditing={setEditing}
             />
             <ItemFiles vault={vault} item={shown} canWrite={canWrite} />
-            <ItemHistory key={shown.itemId} item={shown} />
+            <ItemHistory key={shown.itemId} vaultName={vault.name} item={shown} canWrite={canWrite} />
             <ItemReceipt receipt={shown.receipt} />
             {asked === 'move' && (
               <MoveItemsForm vault={vault} items={[shown]} onClose={() => setAsked(undefined)} onMoved={onClose} />

@@ -124,7 +124,7 @@ function FieldRow({ vaultName, item, field, canWrite, onEdit }: RowMembers) {
       </div>
       {isAsking && (
         <div role="alertdialog" aria-label={`Remove ${label}`} className="flex flex-wrap items-center gap-2">
-          <span>Its value is gone for good.</span>
+          <span>Its value stays in the earlier versions of the item.</span>
           <Button kind="danger" autoFocus busy={remove.isPending} onClick={() => remove.mutate({ remove: [fieldId] })}>
             Remove {label}
           </Button>

@@ -7,10 +7,12 @@ import { Button } from '../../ui/button.tsx'
 import { Seal } from '../../ui/seal.tsx'
 import { Answer, ProblemNote, Skeleton } from '../../ui/states.tsx'
 import { When } from '../../ui/when.tsx'
+import { keptVersionsQuery } from './item-version.ts'
 import { type ItemVersion, itemHistoryQuery } from './item-versions.ts'
 import { useNames } from './principals.ts'
 import type { ShownItem } from './queries.ts'
 import { readsQuery } from './reads.ts'
+import { VersionView } from './version-view.tsx'
 
 /** What one version was, as far as the signed versions of the vault say it. */
 function wordsOf({ version, others, hasFile }: ItemVersion): string {
@@ -22,7 +24,42 @@ function wordsOf({ version, others, hasFile }: ItemVersion): string {
   return beside.length === 0 ? what : `${what}, together with ${beside.join(' and ')}`
 }
 
-function Versions({ item }: { readonly item: ShownItem }) {
+interface Members {
+  readonly vaultName: string
+  readonly item: ShownItem
+  readonly canWrite: boolean
+}
+
+/** The way to what a version held, or why there is none. */
+function VersionDoor({ vaultName, item, canWrite, version }: Members & { readonly version: number }) {
+  const { strongroom } = useOpenSession()
+  const { data: kept } = useQuery(keptVersionsQuery(strongroom, item))
+  const [isOpen, setOpen] = useState(false)
+  if (version === item.version || !kept) return null
+  if (!kept.get(version))
+    return (
+      <span className="block text-label text-ink-3">
+        {kept.has(version) ? 'not opened: its key is compromised' : 'its values are no longer kept'}
+      </span>
+    )
+  return (
+    <>
+      <Button
+        kind="quiet"
+        className="-ml-3"
+        aria-expanded={isOpen}
+        aria-label={`${isOpen ? 'Close' : 'Open'} version ${version}`}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {isOpen ? 'Close' : 'Open'}
+      </Button>
+      {isOpen && <VersionView vaultName={vaultName} item={item} version={version} canWrite={canWrite} />}
+    </>
+  )
+}
+
+function Versions(members: Members) {
+  const { item } = members
   const { client, person } = useOpenSession()
   const nameOf = useNames()
   const history = useInfiniteQuery(itemHistoryQuery({ client, person }, item.receipt, item.itemId))
@@ -36,7 +73,7 @@ function Versions({ item }: { readonly item: ShownItem }) {
                 {page.versions.map((one) => (
                   <li
                     key={one.version}
-                    className="grid min-h-8 grid-cols-[72px_1fr_auto] items-center gap-x-3 border-b border-rule px-6 py-1 max-sm:grid-cols-[1fr_auto]"
+                    className="grid min-h-8 grid-cols-[72px_1fr_auto] items-start gap-x-3 border-b border-rule px-6 py-1 max-sm:grid-cols-[1fr_auto]"
                   >
                     <span>version {one.version}</span>
                     <span className="min-w-0 max-sm:order-1 max-sm:col-span-2">
@@ -44,6 +81,7 @@ function Versions({ item }: { readonly item: ShownItem }) {
                       <span className="block text-label text-ink-3">
                         names the key {keyWords(one.by)} · version {one.headVersion} of the vault
                       </span>
+                      <VersionDoor {...members} version={one.version} />
                     </span>
                     <span className="text-label text-ink-2">
                       <When at={one.at} />
@@ -90,7 +128,8 @@ function Readers({ item }: { readonly item: ShownItem }) {
 }
 
 /** Who wrote which version, proven back from the version that was verified; read when it is asked for. */
-export function ItemHistory({ item }: { readonly item: ShownItem }) {
+export function ItemHistory(members: Members) {
+  const { item } = members
   const [isOpen, setOpen] = useState(false)
   return (
     <section aria-label="History" className="border-b border-rule pb-4">
@@ -107,7 +146,7 @@ export function ItemHistory({ item }: { readonly item: ShownItem }) {
         {!isOpen && <Button onClick={() => setOpen(true)}>Show the versions</Button>}
       </div>
       <Readers item={item} />
-      {isOpen && <Versions item={item} />}
+      {isOpen && <Versions {...members} />}
     </section>
   )
 }

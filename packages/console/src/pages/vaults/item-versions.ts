@@ -5,7 +5,7 @@ import type { OpenSession } from '../../session/session.ts'
 import { checked } from '../transparency/refusal.ts'
 
 // Every version of a vault names the one before it by its hash. So from the version that was verified the way back is proven, and
-// each of them says which items it brought, when, and whose key signed it. What the items held then is kept by nobody.
+// each of them says which items it brought, when, and whose key signed it. What the items held then is in item-version.ts.
 
 export interface ItemVersion {
   readonly version: number
