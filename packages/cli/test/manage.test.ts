@@ -98,6 +98,28 @@ it('shows items with labels and versions, edits and moves them, and never prints
   expect((await client.secrets.get('sr://prod/stripe/STRIPE_KEY')).reveal()).toBe('sk_canary_4711')
 })
 
+it('shows the versions of an item, reads what it was, and restores it; only `read` gives a value', async () => {
+  await jsonOf(machine, ['vault', 'create', 'past'])
+  const client = founderClient()
+  for (const value of ['first_canary', 'second_canary']) await client.secrets.set('sr://past/db/URL', value)
+  const history = await machine.call(['item', 'history', 'past/db'])
+  expect(history.stdout).toMatch(/VERSION +WRITTEN +SIGNED BY +FIELDS +READABLE\n +2 .* URL +yes\n +1 .* URL +yes/)
+  expect(await jsonOf<unknown[]>(machine, ['item', 'history', 'past/db'])).toMatchObject([
+    { version: 2, isReadable: true, labels: ['URL'] },
+    { version: 1, isReadable: true, name: 'db' },
+  ])
+  const shown = await machine.call(['item', 'show', 'past/db', '--version', '1', '--json'])
+  expect(shown.json().data).toMatchObject({ version: 1, fields: [{ label: 'URL', version: 1 }] })
+  expect(await jsonOf(machine, ['read', 'past/db/URL', '--version', '1'])).toMatchObject({ value: 'first_canary' })
+  await refused(['read', 'past/db/OTHER', '--version', '1'], 'field_not_found', 5)
+  await refused(['item', 'show', 'past/db', '--version', '3'], 'item_version_not_found', 5)
+  const restored = await machine.call(['item', 'restore', 'past/db', '--version', '1'])
+  expect(restored.stderr).toContain('strongroom item restore past/db --version 2')
+  expect((await client.secrets.get('sr://past/db/URL')).reveal()).toBe('first_canary')
+  await refused(['item', 'restore', 'past/db', '--version', '1'], 'validation_failed', 2)
+  for (const { stdout } of [history, shown, restored]) expect(stdout).not.toContain('canary')
+})
+
 it('changes access by one entry, names who it went to, and keeps the caller from locking themselves out', async () => {
   await jsonOf(machine, ['vault', 'create', 'shared'])
   const bot = await world.h.agent(world.founder, ['machine.all'])

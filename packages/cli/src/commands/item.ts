@@ -3,6 +3,7 @@ import { type Cli, confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Group, type Result } from '../model/command.ts'
 import { facts, table } from '../output/table.ts'
+import { shortTime } from '../output/time.ts'
 import { rememberNames } from '../place/name-index.ts'
 
 const shapes = () => import('../schemas/item.ts')
@@ -116,14 +117,57 @@ async function rememberItems({ paths }: Cli, vault: string, items: readonly Item
 const show = command({
   summary: 'one item: fields and versions, never values',
   args: { item: ITEM },
-  flags: {},
-  examples: [{ run: 'strongroom item show prod/stripe', does: 'what is in it and who signed it' }],
+  flags: { version: flag.count('as it was in this version') },
+  examples: [
+    { run: 'strongroom item show prod/stripe', does: 'what is in it and who signed it' },
+    { run: 'strongroom item show prod/stripe --version 3', does: 'what was in it then, proven back from now' },
+  ],
   next: 'strongroom read VAULT/ITEM/FIELD',
   output: itemShape,
+  run: async (cli, { args, flags: { version } }) => {
+    const { vault, item } = placeOf(args.item)
+    const { items } = await cli.strongroom()
+    const { signal } = cli
+    return shown(
+      cli,
+      await (version === undefined
+        ? items.get(vault, item, { signal })
+        : items.version(vault, item, version, { signal })),
+    )
+  },
+})
+
+const history = command({
+  summary: 'the versions of an item that are kept, and who wrote them',
+  about:
+    'Each version names the one before it, so all of them are proven by the current one. Up to fifty are kept beside it, until their key is retired.',
+  args: { item: ITEM },
+  flags: {},
+  examples: [{ run: 'strongroom item history prod/stripe', does: 'newest first, without values' }],
+  next: 'strongroom item show VAULT/ITEM --version N',
+  output: async () => (await shapes()).itemHistoryShape,
   run: async (cli, { args }) => {
     const { vault, item } = placeOf(args.item)
-    const strongroom = await cli.strongroom()
-    return shown(cli, await strongroom.items.get(vault, item, { signal: cli.signal }))
+    const { items } = await cli.strongroom()
+    const versions = await items.versions(vault, item, { signal: cli.signal })
+    const first = versions.at(-1)?.version ?? 1
+    if (first > 1) cli.say(`version ${first} is the oldest that is kept`)
+    return {
+      data: versions.map(({ at, ...version }) => ({ ...version, at: at.toISOString() })),
+      meta: { total: versions.length },
+      text: table(
+        versions,
+        [
+          { title: 'VERSION', of: ({ version }) => version, right: true },
+          { title: 'WRITTEN', of: ({ at }) => shortTime(at) },
+          { title: 'SIGNED BY', of: ({ signerKeyId }) => signerKeyId },
+          { title: 'FIELDS', of: ({ labels }) => labels.join(' ') || undefined },
+          { title: 'READABLE', of: ({ isReadable }) => (isReadable ? 'yes' : 'no: its key is compromised') },
+        ],
+        cli.style,
+      ),
+      next: `strongroom item show ${vault}/${item} --version ${first}`,
+    }
   },
 })
 
@@ -212,23 +256,28 @@ const archive = command({
 })
 
 const restore = command({
-  summary: 'make an archived item active again, with its values',
-  args: { item: arg.one('an archived item, as vault/item') },
-  flags: {},
+  summary: 'make an archived item active again, or write an earlier version of an item anew',
+  args: { item: arg.one('an archived item, as vault/item; with --version one that is active') },
+  flags: { version: flag.count('name, website and fields as they were in this version, as the next one') },
   examples: [
     { run: 'strongroom item list prod --archived', does: 'shows which there are' },
     { run: 'strongroom item restore prod/old', does: 'its values are in the environment again' },
+    { run: 'strongroom item restore prod/stripe --version 3', does: 'what `item history` shows as 3' },
   ],
   next: 'strongroom item show VAULT/ITEM',
   output: itemShape,
-  run: async (cli, { args }) => {
+  run: async (cli, { args, flags: { version } }) => {
     const { vault, item } = placeOf(args.item)
-    const strongroom = await cli.strongroom()
-    return shown(cli, await strongroom.items.restore(vault, item, { signal: cli.signal }))
+    const { items } = await cli.strongroom()
+    const { signal } = cli
+    if (version === undefined) return shown(cli, await items.restore(vault, item, { signal }))
+    const restored = await items.restoreVersion(vault, item, version, { signal })
+    cli.say(`undo: strongroom item restore ${vault}/${restored.name} --version ${restored.version - 1}`)
+    return shown(cli, restored)
   },
 })
 
 export const item: Group = {
   summary: 'items: named sets of fields in a vault',
-  verbs: { list, show, create, edit, move, archive, restore },
+  verbs: { list, show, history, create, edit, move, archive, restore },
 }

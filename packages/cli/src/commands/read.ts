@@ -6,7 +6,7 @@ import { CliError } from '../errors/cli-error.ts'
 import { explainingKeys } from '../errors/wrapped-key.ts'
 import { arg, command, flag } from '../model/command.ts'
 import { writePrivate } from '../place/private-file.ts'
-import { fieldPlace, referenceOf } from '../place/reference.ts'
+import { type FieldPlace, fieldPlace, referenceOf } from '../place/reference.ts'
 
 function modeOf(text: string | undefined): number {
   if (text === undefined) return 0o600
@@ -34,6 +34,16 @@ const receiptOf = ({ receipt }: Secret) => ({
   source: receipt?.source ?? '',
 })
 
+async function fieldOfVersion(cli: Cli, { vault, item, field }: FieldPlace, version: number): Promise<Secret> {
+  const { items } = await cli.strongroom()
+  const { fields } = await items.version(vault, item, version, { signal: cli.signal })
+  const found = fields.find(({ label }) => label === field)
+  if (found) return found.secret
+  throw new CliError('field_not_found', `version ${version} has no field ${field}`, {
+    fix: `strongroom item show ${vault}/${item} --version ${version}`,
+  })
+}
+
 export const read = command({
   summary: 'one value to standard output, and nothing else',
   about:
@@ -42,11 +52,13 @@ export const read = command({
   flags: {
     out: flag.text('write it to a file instead, readable by you alone', 'FILE', { completes: 'file' }),
     mode: flag.text('mode of that file; 0600 if not given', 'MODE'),
+    version: flag.count('as it was in this version of its item'),
     'no-newline': flag.on('no line end on a terminal either'),
   },
   examples: [
     { run: 'strongroom read prod/stripe/STRIPE_SECRET_KEY', does: 'the value alone' },
     { run: 'strongroom read prod/tls/KEY --out key.pem', does: 'into a file with mode 0600' },
+    { run: 'strongroom read prod/tls/KEY --version 3', does: 'what `item history` shows as 3' },
   ],
   next: 'strongroom run -- COMMAND   uses it without showing it',
   output: async () => (await import('../schemas/secrets.ts')).readShape,
@@ -56,7 +68,11 @@ export const read = command({
     const mode = modeOf(flags.mode)
     const ref = referenceOf(place)
     const strongroom = await cli.strongroom()
-    const secret = await explainingKeys(cli, place.vault, () => strongroom.secrets.get(ref, { signal: cli.signal }))
+    const secret = await explainingKeys(cli, place.vault, () =>
+      flags.version === undefined
+        ? strongroom.secrets.get(ref, { signal: cli.signal })
+        : fieldOfVersion(cli, place, flags.version),
+    )
     const bytes = secret.bytes()
     const about = { ref, version: secret.version, receipt: receiptOf(secret) }
     if (flags.out !== undefined) {

@@ -10,6 +10,19 @@ const base = {
 
 export const itemListShape = Type.Array(Type.Object({ ...base, labels: Type.Array(Type.String()) }))
 
+export const itemHistoryShape = Type.Array(
+  Type.Object({
+    version: base.version,
+    name: base.name,
+    website: base.website,
+    status: base.status,
+    labels: Type.Array(Type.String()),
+    at: Type.String(),
+    signerKeyId: Type.String(),
+    isReadable: Type.Boolean(),
+  }),
+)
+
 export const itemShape = Type.Object({
   ...base,
   vaultId: Type.String(),

@@ -12,6 +12,7 @@ import { type ItemVersion, itemHistoryQuery } from './item-versions.ts'
 import { useNames } from './principals.ts'
 import type { ShownItem } from './queries.ts'
 import { readsQuery } from './reads.ts'
+import { type Restored, RestoredVersion } from './restored-version.tsx'
 import { VersionView } from './version-view.tsx'
 
 /** What one version was, as far as the signed versions of the vault say it. */
@@ -30,8 +31,13 @@ interface Members {
   readonly canWrite: boolean
 }
 
+interface VersionsMembers extends Members {
+  onRestored(restored: Restored): void
+}
+
 /** The way to what a version held, or why there is none. */
-function VersionDoor({ vaultName, item, canWrite, version }: Members & { readonly version: number }) {
+function VersionDoor({ version, ...members }: VersionsMembers & { readonly version: number }) {
+  const { item } = members
   const { strongroom } = useOpenSession()
   const { data: kept } = useQuery(keptVersionsQuery(strongroom, item))
   const [isOpen, setOpen] = useState(false)
@@ -53,12 +59,12 @@ function VersionDoor({ vaultName, item, canWrite, version }: Members & { readonl
       >
         {isOpen ? 'Close' : 'Open'}
       </Button>
-      {isOpen && <VersionView vaultName={vaultName} item={item} version={version} canWrite={canWrite} />}
+      {isOpen && <VersionView {...members} version={version} />}
     </>
   )
 }
 
-function Versions(members: Members) {
+function Versions(members: VersionsMembers) {
   const { item } = members
   const { client, person } = useOpenSession()
   const nameOf = useNames()
@@ -131,6 +137,7 @@ function Readers({ item }: { readonly item: ShownItem }) {
 export function ItemHistory(members: Members) {
   const { item } = members
   const [isOpen, setOpen] = useState(false)
+  const [restored, setRestored] = useState<Restored>()
   return (
     <section aria-label="History" className="border-b border-rule pb-4">
       <div className="flex items-center justify-between px-6 pt-4 pb-2">
@@ -146,7 +153,8 @@ export function ItemHistory(members: Members) {
         {!isOpen && <Button onClick={() => setOpen(true)}>Show the versions</Button>}
       </div>
       <Readers item={item} />
-      {isOpen && <Versions {...members} />}
+      {restored && <RestoredVersion item={item} restored={restored} onUndone={() => setRestored(undefined)} />}
+      {isOpen && <Versions {...members} onRestored={setRestored} />}
     </section>
   )
 }

@@ -1,17 +1,15 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
-import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { shellWord } from '../../ui/shell-word.ts'
-import { toast } from '../../ui/toast.tsx'
 import type { ShownVersion } from './item-version.ts'
 import type { ShownItem } from './queries.ts'
-import { takeBack } from './restoring.ts'
+import { type Restored, useVersionRestore } from './restored-version.tsx'
 
 interface Members {
   readonly vaultName: string
   readonly item: ShownItem
   readonly past: ShownVersion
   onClose(): void
+  onRestored(restored: Restored): void
 }
 
 /** What will be different, in words. */
@@ -27,25 +25,10 @@ function changesIn({ name, website, fields }: ShownVersion, item: ShownItem): re
   ]
 }
 
-export function RestoreVersionForm({ vaultName, item, past, onClose }: Members) {
-  const strongroom = useStrongroom()
-  const queries = useQueryClient()
-  const { vaultId, itemId } = item
-  const look = () => queries.invalidateQueries({ queryKey: ['vault', vaultId] })
-  const put = async (version: number): Promise<void> => {
-    await strongroom.items.restoreVersion(vaultId, itemId, version)
-  }
-  const undo = async (): Promise<void> => {
-    await takeBack(`version ${item.version}`, () => put(item.version))
-    await look()
-  }
-  const restore = useMutation({
-    mutationFn: () => put(past.version),
-    onSuccess: async () => {
-      toast(`Restored version ${past.version}`, () => void undo())
-      await look()
-      onClose()
-    },
+export function RestoreVersionForm({ vaultName, item, past, onClose, onRestored }: Members) {
+  const restore = useVersionRestore(item, () => {
+    onRestored({ version: past.version, was: item.version })
+    onClose()
   })
   return (
     <FormDialog
@@ -56,7 +39,7 @@ export function RestoreVersionForm({ vaultName, item, past, onClose }: Members) 
       busy={restore.isPending}
       problem={restore.error}
       cli={`strongroom item restore ${shellWord(`${vaultName}/${item.name}`)} --version ${past.version}`}
-      onSubmit={() => restore.mutate()}
+      onSubmit={() => restore.mutate(past.version)}
     >
       <ul aria-label="What changes" className="list-disc pl-4">
         {changesIn(past, item).map((words) => (

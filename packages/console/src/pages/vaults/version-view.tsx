@@ -7,6 +7,7 @@ import { Answer, Skeleton } from '../../ui/states.tsx'
 import { itemVersionQuery, openVersionField, type ShownVersion, type VersionField } from './item-version.ts'
 import type { ShownItem } from './queries.ts'
 import { RestoreVersionForm } from './restore-version-form.tsx'
+import type { Restored } from './restored-version.tsx'
 
 const WORDS: Readonly<Record<VersionField['difference'], string>> = {
   same: 'as it is now',
@@ -48,10 +49,11 @@ interface Members {
   readonly item: ShownItem
   readonly version: number
   readonly canWrite: boolean
+  onRestored(restored: Restored): void
 }
 
 /** What the item was in one of its versions, and what differs now. */
-export function VersionView({ vaultName, item, version, canWrite }: Members) {
+export function VersionView({ vaultName, item, version, canWrite, onRestored }: Members) {
   const past = useQuery(itemVersionQuery(useStrongroom(), item, version))
   const [isAsking, setAsking] = useState(false)
   return (
@@ -71,7 +73,13 @@ export function VersionView({ vaultName, item, version, canWrite }: Members) {
             </span>
           )}
           {isAsking && (
-            <RestoreVersionForm vaultName={vaultName} item={item} past={shown} onClose={() => setAsking(false)} />
+            <RestoreVersionForm
+              vaultName={vaultName}
+              item={item}
+              past={shown}
+              onClose={() => setAsking(false)}
+              onRestored={onRestored}
+            />
           )}
         </div>
       )}
