@@ -16,7 +16,8 @@ import { CANARY, type EvilWorld, everythingIn, startEvilWorld } from './world.ts
 // 49, 50); ciphertexts not compared with their rows (21 to 24, 26, 29); rows not compared with the head (30, 39); private keys used before
 // that (21 to 27, 29); wraps taken without a signature (13, 14); redirects followed (61); answers of any size read (28); the cache read
 // where an answer was refused (28, 61); addresses of attachments not looked at (59); vaults left out of a rotation not missed (63); the
-// principal believed (64); the number of an earlier version not compared with the one that was asked for (P6); no evidence kept (all that leave some); an attack that lacked its means and went through as it was.
+// principal believed (64); the number of an earlier version not compared with the one that was asked for (P6); no
+// evidence kept (all that leave some); an attack that lacked its means and went through as it was.
 
 let world: EvilWorld
 /** Where the victim has read everything once. */
