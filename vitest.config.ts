@@ -5,7 +5,7 @@ import { CHROMIUM_FLAGS, findChromium } from './scripts/chromium.mjs'
 
 const everywhere = 'packages/*/test/everywhere/**/*.test.ts'
 const chromium = findChromium()
-const runner = './scripts/patient-runner.mjs'
+const runner = './scripts/runner.config.ts'
 
 const inNode: TestProjectConfiguration = {
   test: {

@@ -14,7 +14,7 @@ const env = {
   PATH: [join(root, 'node_modules/.bin'), process.env.PATH].join(delimiter),
   // Tests start a hundred servers and more; each would read and compile the same files anew.
   NODE_COMPILE_CACHE: join(root, '.setup/compile-cache'),
-  // See patient-runner.mjs.
+  // See runner.config.ts.
   STRONGROOM_TESTS_BEGAN: String(Date.now()),
 }
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { ReadableVault } from '../../access/vaults.ts'
 import type { Db } from '../../db/database.ts'
 
-// What items were before they were written again (migration 0070). The commit that replaces a version keeps it.
+// What items were before they were written again (migration 0067). The commit that replaces a version keeps it.
 
 /** Of an item so many versions stay beside the current one. */
 const KEPT_VERSIONS = 50

@@ -3,7 +3,7 @@ import type { GrownLog } from '../../log/append.ts'
 import type { LockedLog } from '../../log/log-store.ts'
 import { formerRows } from './former-store.ts'
 
-// What a plain commit leaves, in the form that write_next_versions (migrations 0028 and 0070) takes.
+// What a plain commit leaves, in the form that write_next_versions (migrations 0028 and 0067) takes.
 
 export interface Logged {
   readonly applied: Transition

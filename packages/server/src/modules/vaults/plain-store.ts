@@ -6,7 +6,7 @@ import type { LockedLog } from '../../log/log-store.ts'
 import type { MapNode } from '../../log/map-nodes.ts'
 import type { Lists, VaultRow } from './store.ts'
 
-// The two statements of plain commits (migrations 0028, 0050 and 0070).
+// The two statements of plain commits (migrations 0028, 0050 and 0067).
 
 export interface CommitAsk {
   readonly principal: string
