@@ -124,6 +124,7 @@ function objectsIn(schema: unknown, path = ''): [string, Record<string, unknown>
 const OPEN = [
   'GET /machine/monitoring/audit-events /properties/data/items/properties/metadata',
   'GET /machine/vault/:vaultId/items/:itemId /properties/values',
+  'GET /machine/vault/:vaultId/items/:itemId/versions/:itemVersion /properties/values',
   'GET /machine/vault/sync /properties/vaults/items/properties/items/items/properties/values',
   'GET /machine/vaults-data /properties/data/items/properties/items/items/properties/values',
   'GET /machine/vaults/:vaultId/items/:itemId /properties/values',
