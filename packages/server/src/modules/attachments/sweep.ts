@@ -67,6 +67,8 @@ async function sweepStrayUploads(deps: Sweeping, worker: Database, storage: Obje
   let swept = 0
   for await (const upload of storage.uploadsBefore(ago(deps, DAY_MS))) {
     if ((await inStore(worker, (db) => store.unknownKeys(db, [upload.key]))).length === 0) continue
+    // Its row was there when this was listed, and another sweeper has just taken both.
+    if ((await storage.listParts(upload)) === undefined) continue
     await storage.abortUpload(upload)
     swept++
   }
