@@ -24,7 +24,8 @@ import { sweepAttachments } from './sweep.ts'
 
 // Catches: something swept that somebody still needs, something left that nobody will come for, a crash between storage and database
 // that leaves either for ever. Seen red: the age of uploads left out (an open one went), orphans deleted when they are noticed, the
-// object left while its row went, the current version taken for an older one.
+// object left while its row went, the current version taken for an older one, one that another sweeper took counted twice (with a pause
+// between listing and asking).
 
 const DAY = 86_400_000
 
