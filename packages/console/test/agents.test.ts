@@ -11,8 +11,8 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 // a machine makes itself; and how a key goes on or ends.
 // Seen red: Continue without a stored key, no question on leaving, a resume that wraps nothing, a signature that is never sent, one for
 // another key than the pasted one, a rotation that tells the server before the new bundle is stored, a vault whose key counts without
-// being held, a second budget or a group that does not count in a comparison, a wizard that does not send the limits, a day that is
-// chosen and not named, an agent that has expired and is called active.
+// being held, a second budget, a group or an expiry that does not count in a comparison, a wizard that does not send the limits, a day
+// that is chosen and not named, an agent that has expired and is called active.
 
 let world: World
 beforeAll(async () => {
@@ -54,24 +54,29 @@ async function planAgent(tab: Tab, name: string, vaults: readonly string[]): Pro
   await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
 }
 
-it('compares every limit of every budget, and who is in which group', () => {
+it('compares every limit of every budget and of the agents themselves, and who is in which group', () => {
   const money = (amount: string) => ({ amount, currency: 'USD', scale: 6 })
   const budget = (kind: string, amount: string, more = {}) => ({
     activeWindows: [{ kind, limit: money(amount), startsAt: new Date().toISOString() }],
     ...{ perTransactionLimit: null, enforcement: 'hard', ...more },
   })
-  const side = (budgets: object[], groups: string[]) =>
+  const side = (budgets: object[], groups: string[], limits = {}) =>
     ({
-      agent: { permissions: [], securityGroups: groups.map((name) => ({ groupId: name, name })) },
+      agent: {
+        ...{ permissions: [], securityGroups: groups.map((name) => ({ groupId: name, name })) },
+        ...{ expiresAt: null, networks: [], ...limits },
+      },
       ...{ held: [], exposure: { vaults: [] }, budgets },
     }) as unknown as Compared
   const daily = budget('daily', '5000000')
   const rows = comparison(
     side([daily, budget('monthly', '90000000', { perTransactionLimit: money('2000000') })], ['on call']),
-    side([daily], []),
+    side([daily], [], { expiresAt: new Date('2027-02-14T10:00:00Z'), networks: ['10.1.0.0/16', '10.0.0.0/16'] }),
   )
   expect(rows.map(({ kind, what, of, isSame }) => [kind, what, ...of, isSame])).toEqual([
     ['group', 'on call', 'yes', 'no', false],
+    ['limit', 'When it expires', 'never', 'on 2027-02-14 at 10:00 UTC', false],
+    ['limit', 'Networks it may be used from', 'every one', '10.0.0.0/16, 10.1.0.0/16', false],
     ['budget', 'What it may spend', '2.00 USD at once, 5.00 USD a day, 90.00 USD a month', '5.00 USD a day', false],
   ])
 })

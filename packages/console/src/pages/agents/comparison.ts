@@ -18,7 +18,7 @@ export interface Compared {
 
 export interface ComparedRow {
   readonly id: string
-  readonly kind: 'vault' | 'permission' | 'group' | 'budget'
+  readonly kind: 'vault' | 'permission' | 'group' | 'limit' | 'budget'
   readonly what: string
   /** As the permission is called, or empty. */
   readonly code: string
@@ -47,6 +47,13 @@ function budgetWords({ budgets }: Compared): string {
   ])
   return limits.length === 0 ? 'none of its own' : limits.sort().join(', ')
 }
+
+function expiryWords({ agent: { expiresAt } }: Compared): string {
+  if (!expiresAt) return 'never'
+  const [day, time = ''] = expiresAt.toISOString().split('T')
+  return `on ${day} at ${time.slice(0, 5)} UTC`
+}
+const networkWords = ({ agent }: Compared): string => [...agent.networks].sort().join(', ') || 'every one'
 
 const row = (
   kind: ComparedRow['kind'],
@@ -81,6 +88,8 @@ export function comparison(one: Compared, other: Compared): readonly ComparedRow
     ...[...groups]
       .sort(([, a], [, b]) => a.localeCompare(b))
       .map(([id, name]) => row('group', id, name, [isIn(one, id), isIn(other, id)])),
+    row('limit', 'expiry', 'When it expires', [expiryWords(one), expiryWords(other)]),
+    row('limit', 'networks', 'Networks it may be used from', [networkWords(one), networkWords(other)]),
     row('budget', 'limit', 'What it may spend', [budgetWords(one), budgetWords(other)]),
   ]
 }
