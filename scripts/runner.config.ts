@@ -1,6 +1,6 @@
 import { type RunnerTask, type RunnerTestFile, TestRunner } from 'vitest'
 
-// The runner of the tests, with an end to its patience: on a machine that is so busy that an hour is not enough, what has not begun by
+// The runner of the tests, with an end to its patience: on a machine that is so busy that this is not enough, what has not begun by
 // then is not begun, and is named and counted as skipped. `check.mjs` says when the run began; without it there is no end.
 
 const LONGEST_MS = 55 * 60_000
