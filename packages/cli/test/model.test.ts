@@ -1,4 +1,7 @@
+import { execFileSync } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
+import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { type Command, isGroup } from '../src/model/command.ts'
 import { complete } from '../src/model/complete.ts'
@@ -13,13 +16,15 @@ import { TREE } from '../src/model/tree.ts'
 import { everyCommand as walk } from '../src/model/walk.ts'
 import { pick } from '../src/output/pick.ts'
 import { safeText } from '../src/output/safe-text.ts'
+import { shellLine } from '../src/output/shell-line.ts'
 import { PLAIN } from '../src/output/style.ts'
 import { table } from '../src/output/table.ts'
 import type { Io } from '../src/place/io.ts'
 import { runCli } from '../src/run-cli.ts'
 
 // Catches: a command without an example or with one that names another command, help that does not fit a screen, a flag that
-// shadows a global one, a flag that takes a secret on the command line, a name that moves the cursor, a schema that cannot be asked for.
+// shadows a global one, a flag that takes a secret on the command line, a name that moves the cursor, a schema that cannot be asked
+// for, a next command that is another one for the shell. Seen red: names put into it as they are.
 
 const everyCommand = async () => (await walk()).map(({ path, command }) => [path, command] as const)
 
@@ -134,4 +139,27 @@ it('prints the schema of every command that has one, as a JSON Schema that says 
       wrong.push(`${path}: ${code}`)
   }
   expect(wrong).toEqual([])
+})
+
+it('writes the next command so that a shell reads the names in it as they are', () => {
+  const names = ['prod', 'my vault', "it's", '$(id)', '`id`', 'a;b', '*', '~', '', 'sr://prod/app/KEY', 'zwölf', 'x>y']
+  for (const name of names) {
+    const line = shellLine`printf '%s|' ${name} ${name}/ITEM ${7}`
+    expect(execFileSync('sh', ['-c', line], { encoding: 'utf8' })).toBe(`${name}|${name}/ITEM|7|`)
+  }
+  expect(shellLine`strongroom vault share ${'prod'} --with ${'ada@northwind.test'}`).toBe(
+    'strongroom vault share prod --with ada@northwind.test',
+  )
+})
+
+it('has no next command with a name in it that was put there as it is', () => {
+  const sources = fileURLToPath(new URL('../src', import.meta.url))
+  const plain = globSync('**/*.ts', { cwd: sources }).flatMap((file) =>
+    readFileSync(`${sources}/${file}`, 'utf8')
+      .split('\n')
+      .filter((line) => /\b(?:next|fix):[^`]*(?<!shellLine)`strongroom [^`]*\$\{/.test(line))
+      .map((line) => `${file}: ${line.trim()}`),
+  )
+  // Of the model: the names in them are commands.
+  expect(plain.filter((line) => !/^(?:model\/|run-cli)/.test(line))).toEqual([])
 })

@@ -2,6 +2,7 @@ import type { ExposedVault, Exposure } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import type { Result } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { table } from '../output/table.ts'
 import { shortTime } from '../output/time.ts'
 import { findPrincipal } from '../place/principals.ts'
@@ -46,12 +47,16 @@ export async function showExposure(cli: Cli, who: string): Promise<Result> {
   const data = await withProgress(cli, 'reading the whole log', () =>
     strongroom.transparency.exposure(id, { signal: cli.signal }),
   )
-  const live = data.vaults.find(({ knowsCurrentKey, name: vault }) => knowsCurrentKey && vault !== null)
+  const [live] = data.vaults.flatMap(({ knowsCurrentKey, name: vault }) =>
+    knowsCurrentKey && vault !== null ? [vault] : [],
+  )
   const { note: _, ...head } = data.head
   return {
     // Dates become text here, as in every other answer.
     data: JSON.parse(JSON.stringify({ ...data, head })) as unknown,
     text: textOf(cli, name, data),
-    ...(live && { next: `strongroom access revoke ${who} --vault ${live.name}   and write its values anew` }),
+    ...(live !== undefined && {
+      next: shellLine`strongroom access revoke ${who} --vault ${live}   and write its values anew`,
+    }),
   }
 }

@@ -3,6 +3,7 @@ import type { Cli } from '../cli.ts'
 import { confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Group } from '../model/command.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { facts, table } from '../output/table.ts'
 
 const ROLES = ['read', 'write', 'admin'] as const
@@ -147,7 +148,7 @@ const explain = command({
     return {
       data,
       text: facts(rows, cli.style),
-      ...(!entry && { next: `strongroom vault share ${args.vault} --with ${args.who}` }),
+      ...(!entry && { next: shellLine`strongroom vault share ${args.vault} --with ${args.who}` }),
     }
   },
 })

@@ -7,6 +7,7 @@ import { explainingKeys } from '../errors/wrapped-key.ts'
 import { dataOf, filePlace, filesOf, findFile, shownPlace, sizeOf, wholePlace } from '../files/place.ts'
 import { arg, command, flag, type Group, type Result } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { table } from '../output/table.ts'
 import { withProgress } from '../prompt/progress.ts'
 
@@ -43,7 +44,7 @@ const put = command({
         `${cli.style.good('✓')} ${safeText(where)}   version ${version}, ${sizeOf(size)}${resumed ? ', where it was cut off' : ''}`,
         '  encrypted here; the server stored bytes it cannot read',
       ].join('\n'),
-      next: `strongroom file get ${where}`,
+      next: shellLine`strongroom file get ${where}`,
     }
   },
 })

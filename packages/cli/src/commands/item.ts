@@ -2,6 +2,7 @@ import type { Item, ItemSummary } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Group, type Result } from '../model/command.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { facts, table } from '../output/table.ts'
 import { shortTime } from '../output/time.ts'
 import { rememberNames } from '../place/name-index.ts'
@@ -100,7 +101,9 @@ const list = command({
           cli.style,
         ),
       }),
-      next: flags.archived ? `strongroom item restore ${args.vault}/ITEM` : `strongroom set ${args.vault}/ITEM/FIELD`,
+      next: flags.archived
+        ? shellLine`strongroom item restore ${args.vault}/ITEM`
+        : shellLine`strongroom set ${args.vault}/ITEM/FIELD`,
     }
   },
 })
@@ -166,7 +169,7 @@ const history = command({
         ],
         cli.style,
       ),
-      next: `strongroom item show ${vault}/${item} --version ${first}`,
+      next: shellLine`strongroom item show ${vault}/${item} --version ${first}`,
     }
   },
 })
@@ -185,7 +188,7 @@ const create = command({
     return shown(
       cli,
       await strongroom.items.create(vault, fresh, { signal: cli.signal }),
-      `strongroom set ${vault}/${item}/FIELD`,
+      shellLine`strongroom set ${vault}/${item}/FIELD`,
     )
   },
 })
@@ -250,7 +253,7 @@ const archive = command({
     return {
       data: { archived: itemId },
       text: `${cli.style.good('✓')} ${vault}/${name} is archived`,
-      next: `strongroom item restore ${vault}/${name}`,
+      next: shellLine`strongroom item restore ${vault}/${name}`,
     }
   },
 })
@@ -272,7 +275,7 @@ const restore = command({
     const { signal } = cli
     if (version === undefined) return shown(cli, await items.restore(vault, item, { signal }))
     const restored = await items.restoreVersion(vault, item, version, { signal })
-    cli.say(`undo: strongroom item restore ${vault}/${restored.name} --version ${restored.version - 1}`)
+    cli.say(shellLine`undo: strongroom item restore ${vault}/${restored.name} --version ${restored.version - 1}`)
     return shown(cli, restored)
   },
 })

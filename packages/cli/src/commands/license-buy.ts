@@ -3,6 +3,7 @@ import { type Cli, confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Result } from '../model/command.ts'
 import { readMoney, shownMoney } from '../output/money.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { facts } from '../output/table.ts'
 import { findPurchase, isTermination, ownLicenses, waitsForHandOff } from './license-find.ts'
 import { watchPurchase, watchTermination } from './license-progress.ts'
@@ -88,7 +89,7 @@ export const buy = command({
     return {
       data,
       text: await boughtText(cli, strongroom, data),
-      next: `strongroom run --license ${data.licenseInstanceId} -- COMMAND`,
+      next: shellLine`strongroom run --license ${data.licenseInstanceId} -- COMMAND`,
     }
   },
 })
@@ -108,7 +109,7 @@ export const handoff = command({
     return {
       data,
       text: await boughtText(cli, strongroom, data),
-      next: `strongroom run --license ${data.licenseInstanceId} -- COMMAND`,
+      next: shellLine`strongroom run --license ${data.licenseInstanceId} -- COMMAND`,
     }
   },
 })
@@ -200,7 +201,11 @@ export const status = command({
     const { licenseInstanceId, state, failure = null } = now
     const common = { id: now.id, state, licenseInstanceId, nextAction: action, failure, history }
     const isOpen = action === 'resume' || action === 'complete_vault_item'
-    return { data: { ...common, ...data }, text, ...(isOpen && { next: `strongroom license resume ${now.id}` }) }
+    return {
+      data: { ...common, ...data },
+      text,
+      ...(isOpen && { next: shellLine`strongroom license resume ${now.id}` }),
+    }
   },
 })
 

@@ -3,6 +3,7 @@ import { type Cli, ensureNotAgent } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Group } from '../model/command.ts'
 import { shownMoney } from '../output/money.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { table } from '../output/table.ts'
 import { buy, handoff, priceText, resume, status, terminate } from './license-buy.ts'
 import { ownLicenses, waitsForHandOff } from './license-find.ts'
@@ -36,7 +37,7 @@ const search = command({
     return {
       data,
       meta: { total: data.length },
-      ...(first && { text: shown, next: `strongroom license buy ${first.licenseId} --vault new:NAME` }),
+      ...(first && { text: shown, next: shellLine`strongroom license buy ${first.licenseId} --vault new:NAME` }),
     }
   },
 })

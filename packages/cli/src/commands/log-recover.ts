@@ -4,6 +4,7 @@ import type { RestoredLog, SigningPerson } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { command, flag, type Result } from '../model/command.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { facts } from '../output/table.ts'
 import { readIfThere, writePrivate } from '../place/private-file.ts'
 
@@ -47,8 +48,8 @@ async function kept(cli: Cli, statement: Statement, restored: RestoredLog, out: 
     data: { ...restored, state: 'signed', signatures: statement.signatures.length, file },
     text: `${cli.style.good('✓')} ${file}   ${signers(statement, restored)}`,
     next: isEnough
-      ? `strongroom log recover --send ${file}   by the administrator who made it`
-      : `strongroom log recover --countersign ${file}   by another administrator`,
+      ? shellLine`strongroom log recover --send ${file}   by the administrator who made it`
+      : shellLine`strongroom log recover --countersign ${file}   by another administrator`,
   }
 }
 

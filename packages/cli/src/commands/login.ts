@@ -2,6 +2,7 @@ import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { command, flag, type Result } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { ensureProfileName, type Profile, readConfigFile } from '../place/config-file.ts'
 import type { LoginFlags } from '../sign-in/login-flags.ts'
 
@@ -31,7 +32,7 @@ async function run(cli: Cli, flags: LoginFlags): Promise<Result> {
   if (await isKept(cli, name, profile, flags)) return people.renewSession(cli, name, profile as Profile, flags)
   if (profile?.kind === 'agent')
     throw new CliError('usage', `profile ${safeText(name)} is an agent`, {
-      fix: `strongroom login --profile ${name} --bundle FILE, or another --profile`,
+      fix: shellLine`strongroom login --profile ${name} --bundle FILE, or another --profile`,
     })
   return people.loginHere(cli, name, profile, flags)
 }

@@ -5,6 +5,7 @@ import { type Cli, confirm, ensureNotAgent } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { explainingKeys } from '../errors/wrapped-key.ts'
 import { arg, command, flag } from '../model/command.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { writePrivate } from '../place/private-file.ts'
 import { type FieldPlace, fieldPlace, referenceOf } from '../place/reference.ts'
 
@@ -40,7 +41,7 @@ async function fieldOfVersion(cli: Cli, { vault, item, field }: FieldPlace, vers
   const found = fields.find(({ label }) => label === field)
   if (found) return found.secret
   throw new CliError('field_not_found', `version ${version} has no field ${field}`, {
-    fix: `strongroom item show ${vault}/${item} --version ${version}`,
+    fix: shellLine`strongroom item show ${vault}/${item} --version ${version}`,
   })
 }
 

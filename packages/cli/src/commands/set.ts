@@ -4,6 +4,7 @@ import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { explainingKeys } from '../errors/wrapped-key.ts'
 import { arg, command, flag } from '../model/command.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { readGiven } from '../place/given-file.ts'
 import { type FieldPlace, fieldPlace, isVariableName, referenceOf } from '../place/reference.ts'
 import { readAll } from '../place/standard-input.ts'
@@ -51,7 +52,7 @@ async function provideVault(cli: Cli, strongroom: Strongroom, name: string, mayC
       mayCreate || (cli.isInteractive && (await cli.ask.yes(`Vault "${name}" does not exist. Create it?`)))
     if (!isWanted)
       throw new CliError('vault_not_found', `there is no vault "${name}"`, {
-        fix: `give --create-vault, or: strongroom vault create ${name}`,
+        fix: shellLine`give --create-vault, or: strongroom vault create ${name}`,
         cause: error,
       })
   }

@@ -4,6 +4,7 @@ import { type Cli, confirm, serverOf } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Group, type Result } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { table } from '../output/table.ts'
 import { emailOf, everybody, findPerson, idOf, isOpen, nameOf, type Someone } from '../people/find.ts'
 
@@ -56,7 +57,7 @@ const list = command({
       data: shown.map(dataOf),
       meta: { total: shown.length },
       text,
-      next: waits ? `strongroom user endorse ${emailOf(waits)}` : 'strongroom user invite EMAIL --name NAME',
+      next: waits ? shellLine`strongroom user endorse ${emailOf(waits)}` : 'strongroom user invite EMAIL --name NAME',
     }
   },
 })
@@ -115,7 +116,7 @@ const invite = command({
     return {
       data: { inviteId, userId, email: args.email, ...shown },
       text: 'link' in shown ? shown.link : shown.file,
-      next: `strongroom user endorse ${args.email}   once they have accepted`,
+      next: shellLine`strongroom user endorse ${args.email}   once they have accepted`,
     }
   },
 })

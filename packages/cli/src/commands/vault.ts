@@ -1,6 +1,7 @@
 import type { Vault } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
 import { arg, command, flag, type Group, type Result } from '../model/command.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { facts, table } from '../output/table.ts'
 import { rememberNames } from '../place/name-index.ts'
 import { withProgress } from '../prompt/progress.ts'
@@ -73,7 +74,7 @@ const list = command({
           cli.style,
         ),
       }),
-      next: vaults.length > 0 ? `strongroom item list ${vaults[0]?.name}` : 'strongroom vault create NAME',
+      next: vaults[0] ? shellLine`strongroom item list ${vaults[0].name}` : 'strongroom vault create NAME',
     }
   },
 })
@@ -103,7 +104,7 @@ const create = command({
       { name: args.name, ...(flags.class && { classification: flags.class }) },
       { signal: cli.signal },
     )
-    return shown(cli, vault, `strongroom set ${vault.name}/ITEM/FIELD`)
+    return shown(cli, vault, shellLine`strongroom set ${vault.name}/ITEM/FIELD`)
   },
 })
 
@@ -147,7 +148,7 @@ const archive = command({
     return {
       data: { archived: vaultId },
       text: `${cli.style.good('✓')} ${name} is archived`,
-      next: `strongroom vault restore ${name}`,
+      next: shellLine`strongroom vault restore ${name}`,
     }
   },
 })

@@ -1,6 +1,7 @@
 import { access, constants, mkdir, readdir } from 'node:fs/promises'
 import { type Cli, serverOf } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { readConfigFile } from '../place/config-file.ts'
 import { probe } from '../up/probe.ts'
 import { type Check, type Checked, failedWith, skipped } from './check.ts'
@@ -125,7 +126,10 @@ const cache: Check = {
   look: async ({ paths }) => {
     await mkdir(paths.cache, { recursive: true, mode: 0o700 })
     await access(paths.cache, constants.R_OK | constants.W_OK).catch((cause) => {
-      throw new CliError('file_unwritable', `${paths.cache} cannot be used`, { fix: `ls -ld ${paths.cache}`, cause })
+      throw new CliError('file_unwritable', `${paths.cache} cannot be used`, {
+        fix: shellLine`ls -ld ${paths.cache}`,
+        cause,
+      })
     })
     return `${paths.cache}   ciphertexts only`
   },
@@ -159,7 +163,7 @@ const vaultKeys: Check = {
         results.push({ name: title, state: 'ok', detail: `opens, ${items.length} items verified` })
       } catch (error) {
         const isMissing = (error as { name?: string }).name === 'NoWrappedKeyError'
-        const fix = `an administrator of the vault runs: strongroom vault share ${name} --with YOU`
+        const fix = shellLine`an administrator of the vault runs: strongroom vault share ${name} --with YOU`
         results.push({ ...failedWith(title, error), ...(isMissing && { fix, code: 'no_wrapped_key' }) })
       }
     }

@@ -1,4 +1,5 @@
 import type { Cli } from '../cli.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { CliError } from './cli-error.ts'
 
 // Being on the access list of a vault is one thing, holding its key another: what is missing is named with who can give it.
@@ -15,7 +16,7 @@ async function noWrappedKey(cli: Cli, vault: string, cause: unknown): Promise<Cl
   const who = me ? me.id : 'you'
   const name = me?.kind === 'agent' ? me.name : (me?.id ?? 'NAME')
   return new CliError('no_wrapped_key', `you can see vault "${vault}", but nobody has shared its key with ${who} yet`, {
-    fix: `an administrator of the vault runs: strongroom vault share ${vault} --with ${name}`,
+    fix: shellLine`an administrator of the vault runs: strongroom vault share ${vault} --with ${name}`,
     cause,
   })
 }

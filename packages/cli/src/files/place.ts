@@ -2,6 +2,7 @@ import type { Attachment } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { nearest } from '../model/nearest.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { fieldOrItem, isField } from '../place/reference.ts'
 
 // `vault/item/name` of a file. Names are for people: two files of an item may have the same, and then their ids tell them apart.
@@ -48,7 +49,7 @@ export async function findFile(cli: Cli, place: FilePlace & { readonly name: str
     all.map(({ name }) => name),
   )
   throw new CliError('file_not_found', `${place.vault}/${place.item} has no file ${place.name}`, {
-    fix: near ? `did you mean ${near}?` : `strongroom file list ${place.vault}/${place.item}`,
+    fix: near ? `did you mean ${near}?` : shellLine`strongroom file list ${place.vault}/${place.item}`,
   })
 }
 

@@ -4,6 +4,7 @@ import type { AttachmentSource, UploadedAttachment } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { explainingKeys } from '../errors/wrapped-key.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { withProgress } from '../prompt/progress.ts'
 import { type FilePlace, filesOf, shownPlace, sizeOf } from './place.ts'
 import { NO_MEMORY, type UploadMemory, uploadMemory } from './upload-memory.ts'
@@ -24,7 +25,10 @@ async function openSource(cli: Cli, from: string, place: FilePlace): Promise<Ope
   }
   const path = resolve(cli.io.cwd, from)
   const found = await stat(path).catch((cause: unknown) => {
-    throw new CliError('file_unreadable', `${path} cannot be read`, { fix: `look at it: ls -l ${path}`, cause })
+    throw new CliError('file_unreadable', `${path} cannot be read`, {
+      fix: shellLine`look at it: ls -l ${path}`,
+      cause,
+    })
   })
   if (!found.isFile()) throw new CliError('file_unreadable', `${path} is no file`, { fix: 'send files one by one' })
   const { profile, profileName } = await cli.credential()

@@ -1,5 +1,6 @@
 import type { Cli } from '../cli.ts'
 import type { Result } from '../model/command.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { table } from '../output/table.ts'
 import { shortTime } from '../output/time.ts'
 import { withProgress } from '../prompt/progress.ts'
@@ -29,7 +30,10 @@ async function findDue(cli: Cli): Promise<readonly Due[]> {
         role,
         rotationDue: rotationDue?.toISOString() ?? null,
         olderKeys: olderKeys.length,
-        fix: `strongroom ${rotationDue === null ? 'key reencrypt' : 'vault rotate'} ${name}`,
+        fix:
+          rotationDue === null
+            ? shellLine`strongroom key reencrypt ${name}`
+            : shellLine`strongroom vault rotate ${name}`,
       })
     }
     return found

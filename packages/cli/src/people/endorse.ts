@@ -2,6 +2,7 @@ import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import type { Result } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { emailOf, findPerson } from './find.ts'
 import { forgetInvite, keptInvite } from './invite-memory.ts'
 
@@ -26,6 +27,6 @@ export async function endorsePerson(cli: Cli, asked: string): Promise<Result> {
   return {
     data: { userId, email, inviteId: invite.inviteId, status: 'active' },
     text: `${cli.style.good('✓')} ${safeText(email)} is one of you: their key is in the log, signed by you`,
-    next: `strongroom vault share VAULT --with ${email}`,
+    next: shellLine`strongroom vault share VAULT --with ${email}`,
   }
 }

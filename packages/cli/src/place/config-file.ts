@@ -1,4 +1,5 @@
 import { CliError } from '../errors/cli-error.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { readIfThere, writePrivate } from './private-file.ts'
 
 // config.toml: who this machine can be. Nothing in it is secret: secrets are in the key store, by the name of the profile.
@@ -48,7 +49,7 @@ function profileOf(path: string, name: string, given: unknown): Profile {
     (members.kind === 'person' || members.kind === 'agent')
   if (isProfile) return given as Profile
   throw new CliError('config_invalid', `profile ${name} in ${path} is not complete`, {
-    fix: `strongroom login --profile ${name} writes it anew`,
+    fix: shellLine`strongroom login --profile ${name} writes it anew`,
   })
 }
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StrongroomOptions } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { type Profile, readConfigFile } from './config-file.ts'
 import type { Io } from './io.ts'
 import type { KeyStore } from './key-store.ts'
@@ -63,7 +64,7 @@ async function bundleOf({ io, keyStore }: CredentialPlace, name: string, from: s
     const kept = await (await keyStore()).get(name)
     if (kept !== undefined) return kept
     throw new CliError('not_signed_in', `the keys of profile ${name} are not on this machine`, {
-      fix: `strongroom login --profile ${name} --bundle FILE`,
+      fix: shellLine`strongroom login --profile ${name} --bundle FILE`,
     })
   }
   if (from.startsWith('env:')) {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { CliError } from '../errors/cli-error.ts'
+import { shellLine } from '../output/shell-line.ts'
 
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
@@ -12,7 +13,7 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   } catch (cause) {
     if (isAbsent(cause)) return undefined
     throw new CliError('file_unreadable', `${path} cannot be read`, {
-      fix: `check its owner and mode: ls -l ${path}`,
+      fix: shellLine`check its owner and mode: ls -l ${path}`,
       cause,
     })
   }
@@ -35,7 +36,7 @@ export async function writePrivate(path: string, text: string | Uint8Array, mode
   } catch (cause) {
     await rm(draft, { force: true }).catch(() => undefined)
     throw new CliError('file_unwritable', `${path} cannot be written`, {
-      fix: `check that the folder is yours: ls -ld ${dirname(path)}`,
+      fix: shellLine`check that the folder is yours: ls -ld ${dirname(path)}`,
       cause,
     })
   }

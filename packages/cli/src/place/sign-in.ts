@@ -1,5 +1,6 @@
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { type Profile, readConfigFile, writeConfigFile } from './config-file.ts'
 import type { PersonSecrets } from './credentials.ts'
 import { passphraseFor } from './key-store.ts'
@@ -54,7 +55,7 @@ export async function signInAgain(cli: Cli, name: string, profile: Profile): Pro
   const { email } = profile
   if (kept === undefined || email === undefined)
     throw new CliError('not_signed_in', `the keys of profile ${name} are not on this machine`, {
-      fix: `strongroom login --profile ${name}`,
+      fix: shellLine`strongroom login --profile ${name}`,
     })
   const { deviceSecret } = JSON.parse(kept) as PersonSecrets
   if (!cli.isInteractive && !cli.io.env.STRONGROOM_PASSPHRASE_FILE)

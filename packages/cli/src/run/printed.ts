@@ -1,6 +1,7 @@
 import type { Cli } from '../cli.ts'
 import type { Pair } from '../dotenv/format.ts'
 import { CliError } from '../errors/cli-error.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { type FreshnessFlags, freshnessOf } from '../project/freshness.ts'
 import type { Read } from '../project/read-sources.ts'
 import type { SourceFlags } from '../project/sources.ts'
@@ -18,7 +19,7 @@ export function textIn(name: string, { value }: Read): string {
     return value.reveal()
   } catch (cause) {
     throw new CliError('value_not_expressible', `${name} is not text`, {
-      fix: `strongroom read ${value.ref} --out FILE`,
+      fix: shellLine`strongroom read ${value.ref} --out FILE`,
       cause,
     })
   }

@@ -1,6 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { delimiter, resolve } from 'node:path'
 import { CliError } from '../errors/cli-error.ts'
+import { shellLine } from '../output/shell-line.ts'
 
 // Whether a command can be started, before it is: as a shell says it, 127 for one that is not there and 126 for one that is not a
 // program.
@@ -23,7 +24,7 @@ export const notFound = (command: string): CliError =>
 
 export const notExecutable = (command: string): CliError =>
   new CliError('command_not_executable', `${command} cannot be executed`, {
-    fix: `chmod +x ${command}, if it is a program`,
+    fix: shellLine`chmod +x ${command}, if it is a program`,
   })
 
 /** Where the program is; refuses what cannot be started. Windows finds programs in other ways, and is left to it. */

@@ -3,6 +3,7 @@ import { parseBundle } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import type { Result } from '../model/command.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { ensureProfileName, readConfigFile } from '../place/config-file.ts'
 import { hasMaster } from '../place/sealed-files.ts'
 import { keepProfile } from '../place/sign-in.ts'
@@ -63,6 +64,6 @@ export async function keepBundle(
   return {
     data: { profile: name, kind: 'agent', server, org, id: `agent:${agentId}`, fingerprint: genesis, keyStore },
     text: `${cli.style.good('✓')} Profile saved   "${name}", agent:${agentId}, key in ${keyStore.where}`,
-    next: `strongroom agent test ${name}`,
+    next: shellLine`strongroom agent test ${name}`,
   }
 }

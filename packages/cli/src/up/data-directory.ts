@@ -5,6 +5,7 @@ import { connect } from 'node:net'
 import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { CliError } from '../errors/cli-error.ts'
+import { shellLine } from '../output/shell-line.ts'
 import type { Io } from '../place/io.ts'
 
 // What a server keeps on this machine. Keys and trust of people may lie in the same folder: they are never touched here.
@@ -41,7 +42,7 @@ export function ensureReachable(path: string, { env }: Io): void {
         'data_unreachable',
         `you are root, and the user PostgreSQL runs as cannot pass through ${folder}`,
         {
-          fix: `chmod o+x ${folder}, or choose another place: --data /var/lib/strongroom`,
+          fix: shellLine`chmod o+x ${folder}, or choose another place: --data /var/lib/strongroom`,
         },
       )
   }

@@ -6,6 +6,7 @@ import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { arg, command, flag } from '../../model/command.ts'
 import { safeText } from '../../output/safe-text.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { dataPath, lookAt } from '../../up/data-directory.ts'
 
 interface Org {
@@ -86,7 +87,7 @@ export const backup = command({
         `${tick} Locked with     ${lock === 'passphrase' ? 'the passphrase' : 'the root key: without a copy of it the file is worthless'}`,
         '  Not in it       attachments: copy the folder `objects`, or the bucket, now',
       ].join('\n'),
-      next: `strongroom admin restore ${args.file} --data DIR   into an empty directory`,
+      next: shellLine`strongroom admin restore ${args.file} --data DIR   into an empty directory`,
     }
   },
 })
@@ -134,7 +135,7 @@ async function keyFor(cli: Cli, file: string, data: string, flags: KeyFlags) {
 const AFTER = (data: string): readonly string[] => [
   '',
   'Every log waits now for a statement of its administrators: it is read, and not written.',
-  `  1  strongroom up --data ${data}`,
+  shellLine`  1  strongroom up --data ${data}`,
   '     start the server; copy `objects` of the backup into the directory first',
   '  2  strongroom login',
   '     every session has ended; an administrator signs in, on the machine that has seen most',

@@ -2,6 +2,7 @@ import { HOST, OUT } from '../../admin/host-flags.ts'
 import { ensureShowable, shownOnce } from '../../admin/shown-once.ts'
 import type { Cli } from '../../cli.ts'
 import { command, flag } from '../../model/command.ts'
+import { shellLine } from '../../output/shell-line.ts'
 
 /** The token of a server that `up` started on this data, while nobody has used it: `up` keeps it for its owner. */
 async function keptToken({ io, paths }: Cli, data: string | undefined): Promise<string | undefined> {
@@ -38,7 +39,7 @@ export const setupToken = command({
     return {
       data: { isNew, ...shown },
       ...('setupToken' in shown && { text: shown.setupToken }),
-      next: `strongroom init${'file' in shown ? ` --setup-token-file ${shown.file}` : ''}`,
+      next: 'file' in shown ? shellLine`strongroom init --setup-token-file ${shown.file}` : 'strongroom init',
     }
   },
 })

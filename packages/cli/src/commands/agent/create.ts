@@ -3,6 +3,7 @@ import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { arg, command, flag, type Result } from '../../model/command.ts'
 import { safeText } from '../../output/safe-text.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { readConfigFile } from '../../place/config-file.ts'
 import { keepProfile } from '../../place/sign-in.ts'
 import { withProgress } from '../../prompt/progress.ts'
@@ -96,9 +97,9 @@ async function created(cli: Cli, { plan, profile, made, variable = '' }: Made): 
       `${tick} Profile saved   "${profile}"`,
       '',
       'To run it on another machine, move one string:',
-      `   strongroom agent bundle ${profile} > ${profile}.bundle`,
+      shellLine`   strongroom agent bundle ${profile} > ${profile}.bundle`,
     ].join('\n'),
-    next: `strongroom run --profile ${profile} -- printenv ${variable}`.trimEnd(),
+    next: `${shellLine`strongroom run --profile ${profile} -- printenv`} ${variable}`.trimEnd(),
   }
 }
 

@@ -6,6 +6,7 @@ import { formatEnrolment, readEnrolment } from '../../keys/enrolment.ts'
 import { inFours, typedFingerprint } from '../../keys/own-key.ts'
 import { arg, command, flag } from '../../model/command.ts'
 import { safeText } from '../../output/safe-text.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { table } from '../../output/table.ts'
 import { shortTime } from '../../output/time.ts'
 import { LIMIT_FLAGS } from './limits.ts'
@@ -184,7 +185,7 @@ export const revokeKey = command({
     return {
       data,
       text: `${cli.style.good('✓')} ${args.key} has ended; ${data.rotationDue.length} vaults want a new key`,
-      next: data.rotationDue.length > 0 ? 'strongroom key due' : `strongroom access exposure ${args.key}`,
+      next: data.rotationDue.length > 0 ? 'strongroom key due' : shellLine`strongroom access exposure ${args.key}`,
     }
   },
 })

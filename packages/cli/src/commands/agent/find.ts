@@ -2,6 +2,7 @@ import type { Agent } from '@strongroom/sdk'
 import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { nearest } from '../../model/nearest.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { type Profile, readConfigFile } from '../../place/config-file.ts'
 
 // Agents by name or id, and what this machine holds of them.
@@ -65,7 +66,7 @@ export async function requireHeld(cli: Cli, asked: string): Promise<HeldAgent> {
   const held = await heldAgent(cli, asked, agentId)
   if (held) return held
   throw new CliError('bundle_not_here', `the keys of ${name} are not on this machine`, {
-    fix: `run this where the agent was made, or save its bundle here: strongroom login --profile ${name} --bundle FILE`,
+    fix: shellLine`run this where the agent was made, or save its bundle here: strongroom login --profile ${name} --bundle FILE`,
   })
 }
 

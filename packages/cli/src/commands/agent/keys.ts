@@ -2,6 +2,7 @@ import { resolve } from 'node:path'
 import { confirm, ensureNotAgent } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { command, flag } from '../../model/command.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { writePrivate } from '../../place/private-file.ts'
 import { withProgress } from '../../prompt/progress.ts'
 import { actingAs, findAgent, heldAgent, requireHeld } from './find.ts'
@@ -68,7 +69,7 @@ export const rotateKey = command({
     return {
       data: { agentId, saved: true, profile: held.name },
       text: `${cli.style.good('✓')} ${name} has a new API key, in profile "${held.name}"`,
-      next: `strongroom agent bundle ${held.name}   for its other machines`,
+      next: shellLine`strongroom agent bundle ${held.name}   for its other machines`,
     }
   },
 })
@@ -111,7 +112,7 @@ export const rotateRuntimeKey = command({
         `${cli.style.good('✓')} ${held.name} has new keys   ${rotated.keyId}`,
         `  ${rotated.rewrapped} vault ${rotated.rewrapped === 1 ? 'key' : 'keys'} wrapped for them`,
       ].join('\n'),
-      next: `strongroom agent bundle ${held.name}   for its other machines`,
+      next: shellLine`strongroom agent bundle ${held.name}   for its other machines`,
     }
   },
 })

@@ -1,5 +1,6 @@
 import type { Agent } from '@strongroom/sdk'
 import { arg, command, flag } from '../../model/command.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { facts, table } from '../../output/table.ts'
 import { shortTime } from '../../output/time.ts'
 import { agentProfiles, findAgent, heldAgent } from './find.ts'
@@ -56,7 +57,7 @@ export const list = command({
           cli.style,
         ),
       }),
-      next: rows[0] ? `strongroom agent show ${rows[0].name}` : 'strongroom agent create',
+      next: rows[0] ? shellLine`strongroom agent show ${rows[0].name}` : 'strongroom agent create',
     }
   },
 })
@@ -87,6 +88,6 @@ export const show = command({
       ],
       cli.style,
     )
-    return { data, text, next: `strongroom agent test ${data.name}` }
+    return { data, text, next: shellLine`strongroom agent test ${data.name}` }
   },
 })

@@ -3,6 +3,7 @@ import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { EXIT } from '../../errors/codes.ts'
 import { command } from '../../model/command.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { table } from '../../output/table.ts'
 import { actingAs, type HeldAgent, requireHeld } from './find.ts'
 import { AGENT } from './look.ts'
@@ -71,7 +72,7 @@ export const test = command({
     const tried = first.every(({ ok }) => ok) ? first : ((await tryWaiting(cli, held)) ?? first)
     if (tried.length === 0)
       throw new CliError('no_wrapped_key', `${held.name} sees no vault yet`, {
-        fix: `strongroom vault share VAULT --with ${held.name}`,
+        fix: shellLine`strongroom vault share VAULT --with ${held.name}`,
       })
     const failed = tried.filter(({ ok }) => !ok).length
     const text = table(
@@ -88,7 +89,7 @@ export const test = command({
     return {
       data: { agentId, vaults: tried },
       text,
-      next: `strongroom run --profile ${held.name} -- printenv`,
+      next: shellLine`strongroom run --profile ${held.name} -- printenv`,
       exitCode: failed === 0 ? EXIT.ok : failed === tried.length ? EXIT.denied : EXIT.partly,
     }
   },

@@ -3,6 +3,7 @@ import { type Cli, confirm } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { arg, command, flag, type Result } from '../../model/command.ts'
 import { readMoney, shownMoney } from '../../output/money.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { PLAIN } from '../../output/style.ts'
 import { facts, table } from '../../output/table.ts'
 import { shortTime } from '../../output/time.ts'
@@ -116,7 +117,7 @@ export const fund = command({
     if (!flags['no-wait']) cli.say(text)
     await drawCode(cli, intent)
     if (flags['no-wait'])
-      return { data: plain(intent), text, next: `strongroom billing intent ${intent.intentId} --wait` }
+      return { data: plain(intent), text, next: shellLine`strongroom billing intent ${intent.intentId} --wait` }
     return waitFor(cli, intent)
   },
 })

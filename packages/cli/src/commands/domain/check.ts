@@ -3,6 +3,7 @@ import type { Cli } from '../../cli.ts'
 import { EXIT } from '../../errors/codes.ts'
 import { arg, command, flag } from '../../model/command.ts'
 import { safeText } from '../../output/safe-text.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { table } from '../../output/table.ts'
 import { shortTime } from '../../output/time.ts'
 import { withProgress } from '../../prompt/progress.ts'
@@ -66,7 +67,7 @@ export const check = command({
       data,
       meta: { total: data.sets.length },
       ...(data.sets.length > 0 && { text: shown(cli, data) }),
-      ...(!isSame && { next: `strongroom domain records ${data.domain}` }),
+      ...(!isSame && { next: shellLine`strongroom domain records ${data.domain}` }),
       exitCode: isSame ? EXIT.ok : EXIT.partly,
     }
   },

@@ -2,6 +2,7 @@ import type { DnsRecords } from '@strongroom/sdk'
 import { type Cli, confirm } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { arg, command, flag, type Result } from '../../model/command.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { table } from '../../output/table.ts'
 
 const shapes = () => import('../../schemas/money.ts')
@@ -101,7 +102,7 @@ async function rm(cli: Cli, wanted: Wanted): Promise<Result> {
   const meant = before.records.filter(isMeant)
   if (meant.length === 0)
     throw new CliError('record_not_found', `there is no such ${type} record of ${name}`, {
-      fix: `strongroom domain records ${before.domain}`,
+      fix: shellLine`strongroom domain records ${before.domain}`,
     })
   await confirm(cli, `Remove ${meant.length} ${type} records of ${name}?`)
   const kept = before.records.filter((record) => !isMeant(record))

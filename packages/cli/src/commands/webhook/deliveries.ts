@@ -2,6 +2,7 @@ import type { WebhookDelivery } from '@strongroom/sdk'
 import type { Cli } from '../../cli.ts'
 import { EXIT } from '../../errors/codes.ts'
 import { arg, command, flag } from '../../model/command.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { table } from '../../output/table.ts'
 import { shortTime } from '../../output/time.ts'
 import { findWebhook, WEBHOOK } from './look.ts'
@@ -62,7 +63,7 @@ export const test = command({
     return {
       data,
       text: isTaken ? `${good('✓')} ${url} took it   ${said}` : `${bad('✗')} ${url} did not take it   ${said}`,
-      next: `strongroom webhook deliveries ${webhookId}`,
+      next: shellLine`strongroom webhook deliveries ${webhookId}`,
       ...(!isTaken && { exitCode: EXIT.partly }),
     }
   },
@@ -87,7 +88,7 @@ export const deliveries = command({
     const pages = (await cli.strongroom()).webhooks.deliveries(webhookId, params, { signal: cli.signal })
     const data = await pages.all({ max: flags.limit ?? LATEST })
     if (data.length === 0) cli.say('nothing was sent')
-    const next = `strongroom webhook delivery ${webhookId} DELIVERY`
+    const next = shellLine`strongroom webhook delivery ${webhookId} DELIVERY`
     return { data, meta: { total: data.length }, ...(data.length > 0 && { text: show(cli, data), next }) }
   },
 })
@@ -102,6 +103,6 @@ export const resend = command({
   run: async (cli, { args }) => {
     const { webhookId } = await findWebhook(cli, args.webhook)
     const data = await (await cli.strongroom()).webhooks.redeliver(webhookId, args.delivery, { signal: cli.signal })
-    return { data, text: show(cli, [data]), next: `strongroom webhook deliveries ${webhookId}` }
+    return { data, text: show(cli, [data]), next: shellLine`strongroom webhook deliveries ${webhookId}` }
   },
 })

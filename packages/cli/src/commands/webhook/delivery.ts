@@ -2,6 +2,7 @@ import type { WebhookDeliveryDetail } from '@strongroom/sdk'
 import type { Cli } from '../../cli.ts'
 import { arg, command } from '../../model/command.ts'
 import { safeText } from '../../output/safe-text.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { facts, table } from '../../output/table.ts'
 import { shortTime } from '../../output/time.ts'
 import { findWebhook, WEBHOOK } from './look.ts'
@@ -77,6 +78,6 @@ export const delivery = command({
   run: async (cli, { args }) => {
     const { webhookId } = await findWebhook(cli, args.webhook)
     const data = await (await cli.strongroom()).webhooks.delivery(webhookId, args.delivery, { signal: cli.signal })
-    return { data, text: show(cli, data), next: `strongroom webhook resend ${webhookId} ${data.deliveryId}` }
+    return { data, text: show(cli, data), next: shellLine`strongroom webhook resend ${webhookId} ${data.deliveryId}` }
   },
 })

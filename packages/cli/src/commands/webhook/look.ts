@@ -2,6 +2,7 @@ import type { WebhookEndpoint } from '@strongroom/sdk'
 import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { arg, command } from '../../model/command.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { facts, table } from '../../output/table.ts'
 import { shortTime } from '../../output/time.ts'
 
@@ -83,7 +84,7 @@ export const show = command({
   output: async () => (await shapes()).webhookShape,
   run: async (cli, { args }) => {
     const data = await findWebhook(cli, args.webhook)
-    return { data, text: webhookFacts(cli, data), next: `strongroom webhook deliveries ${data.webhookId}` }
+    return { data, text: webhookFacts(cli, data), next: shellLine`strongroom webhook deliveries ${data.webhookId}` }
   },
 })
 

@@ -3,6 +3,7 @@ import type { CreatedWebhook } from '@strongroom/sdk'
 import { type Cli, confirm, ensureNotAgent } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { arg, command, flag, type Result } from '../../model/command.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { writePrivate } from '../../place/private-file.ts'
 import { findWebhook, readTypes, WEBHOOK, webhookFacts } from './look.ts'
 
@@ -16,7 +17,7 @@ async function shownOnce(
   { endpoint, signingSecret }: CreatedWebhook,
   out: string | undefined,
 ): Promise<Result> {
-  const next = `strongroom webhook test ${endpoint.webhookId}`
+  const next = shellLine`strongroom webhook test ${endpoint.webhookId}`
   if (out === undefined || !signingSecret) {
     const secret = signingSecret?.reveal()
     const data = { endpoint, secret: secret ?? null }
@@ -113,7 +114,7 @@ export const update = command({
       })
     const { webhookId } = await findWebhook(cli, args.webhook)
     const data = await (await cli.strongroom()).webhooks.update(webhookId, change, { signal: cli.signal })
-    return { data, text: webhookFacts(cli, data), next: `strongroom webhook test ${webhookId}` }
+    return { data, text: webhookFacts(cli, data), next: shellLine`strongroom webhook test ${webhookId}` }
   },
 })
 
