@@ -6,7 +6,8 @@ import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a change without asking, a grant to a name that two have, an own entry lost in passing, a value in the output of
 // commands that show what there is, words on standard output, an answer that its schema does not describe, a list
-// of archived items that shows the active ones. Seen red: the current item, and the current value, for that of a version.
+// of archived items that shows the active ones. Seen red: the current item, and the current value, for that of a
+// version; ids for names of signers.
 
 let world: World
 let machine: Machine
@@ -103,7 +104,11 @@ it('shows the versions of an item, reads what it was, and restores it; only `rea
   const client = founderClient()
   for (const value of ['first_canary', 'second_canary']) await client.secrets.set('sr://past/db/URL', value)
   const history = await machine.call(['item', 'history', 'past/db'])
-  expect(history.stdout).toMatch(/VERSION +WRITTEN +SIGNED BY +FIELDS +READABLE\n +2 .* URL +yes\n +1 .* URL +yes/)
+  const row = (version: number): string => ` +${version} .* Alice@Example\\.com \\([a-z2-7]{32}\\) +URL +yes\n`
+  expect(history.stdout).toMatch(new RegExp(`VERSION +WRITTEN +SIGNED BY +FIELDS +READABLE\n${row(2)}${row(1)}`))
+  expect((await machine.call(['vault', 'signers', 'past'])).stdout).toMatch(
+    /^Alice@Example\.com \([a-z2-7]{32}\) +active/m,
+  )
   expect(await jsonOf<unknown[]>(machine, ['item', 'history', 'past/db'])).toMatchObject([
     { version: 2, isReadable: true, labels: ['URL'] },
     { version: 1, isReadable: true, name: 'db' },

@@ -154,6 +154,8 @@ const history = command({
     const { items } = await cli.strongroom()
     const versions = await items.versions(vault, item, { signal: cli.signal })
     const first = versions.at(-1)?.version ?? 1
+    const { namesOfKeys } = await import('../place/principals.ts')
+    const nameOf = await namesOfKeys(cli)
     if (first > 1) cli.say(`version ${first} is the oldest that is kept`)
     return {
       data: versions.map(({ at, ...version }) => ({ ...version, at: at.toISOString() })),
@@ -163,7 +165,7 @@ const history = command({
         [
           { title: 'VERSION', of: ({ version }) => version, right: true },
           { title: 'WRITTEN', of: ({ at }) => shortTime(at) },
-          { title: 'SIGNED BY', of: ({ signerKeyId }) => signerKeyId },
+          { title: 'SIGNED BY', of: ({ signerKeyId }) => nameOf(signerKeyId) },
           { title: 'FIELDS', of: ({ labels }) => labels.join(' ') || undefined },
           { title: 'READABLE', of: ({ isReadable }) => (isReadable ? 'yes' : 'no: its key is compromised') },
         ],

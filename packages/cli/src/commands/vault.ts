@@ -233,12 +233,14 @@ const signers = command({
   run: async (cli, { args }) => {
     const strongroom = await cli.strongroom()
     const found = await strongroom.vaults.signers(args.vault, { signal: cli.signal })
+    const { namesOfKeys } = await import('../place/principals.ts')
+    const nameOf = await namesOfKeys(cli)
     return {
       data: found.map(({ kid, ...signer }) => ({ keyId: kid, ...signer })),
       text: table(
         found,
         [
-          { title: 'KEY', of: ({ kid }) => kid },
+          { title: 'KEY', of: ({ kid }) => nameOf(kid) },
           { title: 'STATUS', of: ({ status }) => status },
           { title: 'BY', of: ({ via }) => via },
           { title: 'LOG ENTRY', of: ({ added }) => added, right: true },

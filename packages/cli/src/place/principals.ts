@@ -40,6 +40,15 @@ export async function namesOf(cli: Cli): Promise<(id: string) => string> {
   return (id) => known.get(id) ?? id
 }
 
+/** Whose a key is, by name, with the end of its id: somebody may have several. */
+export async function namesOfKeys(cli: Cli): Promise<(keyId: string) => string> {
+  const nameOf = await namesOf(cli)
+  return (keyId) => {
+    const end = keyId.lastIndexOf(':')
+    return `${nameOf(keyId.slice(0, end))} (${keyId.slice(end + 1)})`
+  }
+}
+
 /** By id, name or email. A name that several have is refused with all of them. */
 export async function findPrincipal(cli: Cli, asked: string): Promise<Principal> {
   if (IDS.test(asked)) return { id: asked, name: asked }
