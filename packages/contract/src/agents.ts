@@ -61,6 +61,51 @@ const RolesAnswer = closed({
   inherited: Type.Array(closed({ tenantId: Id, role: OneOf(TENANT_ROLES), groupId: Id, groupName: Type.String() })),
 })
 
+/** In the order in which a request meets them. */
+const CHECKS = ['key', 'expiry', 'network', 'permission', 'input', 'service'] as const
+const Texts = (maxLength: number, minLength: number) =>
+  Type.Record(Type.String({ pattern: '^[A-Za-z]{1,64}$' }), Type.String({ minLength, maxLength }), {
+    additionalProperties: false,
+    maxProperties: 16,
+  })
+const SimulatedCall = closed({
+  call: Type.String({
+    pattern: '^[A-Za-z]{1,64}\\.[A-Za-z]{1,64}$',
+    description: 'A call of this reference by its name, such as vaults.environmentFields',
+  }),
+  params: Type.Optional(Texts(128, 1)),
+  query: Type.Optional(Texts(2000, 0)),
+  from: Type.Optional(
+    Type.String({ minLength: 2, maxLength: 45, description: 'The address the call would come from' }),
+  ),
+})
+
+const Simulation = closed({
+  call: Type.String(),
+  method: Type.String(),
+  path: Type.String(),
+  outcome: Type.Enum(['answered', 'refused', 'admitted'], {
+    description: 'admitted: nothing that was tried refuses it, and not everything was tried',
+  }),
+  status: Nullable(Type.Integer({ description: 'Of the answer; null where it is not known' })),
+  checks: Type.Array(
+    closed({
+      check: OneOf(CHECKS),
+      result: OneOf(['passed', 'refused', 'not_tried']),
+      reason: Type.Optional(Type.String({ description: 'Why it was not tried' })),
+    }),
+  ),
+  refusal: Nullable(
+    closed({
+      status: Type.Integer(),
+      code: Type.String(),
+      message: Type.String(),
+      hint: Type.String(),
+      details: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    }),
+  ),
+})
+
 export const agents = {
   list: {
     api: 'machine',
@@ -151,6 +196,17 @@ export const agents = {
     response: AgentWithKey,
     errors: ['agent_not_found', 'agent_archived', 'cannot_grant'],
     onceOnly: ['apiKey'],
+  },
+  simulate: {
+    api: 'machine',
+    method: 'POST',
+    path: '/agent/:id/simulate',
+    summary: 'What a call of the agent would be answered now, and why; nothing of it is done, counted or shown',
+    access: writing,
+    params,
+    body: SimulatedCall,
+    response: Simulation,
+    errors: ['agent_not_found', 'agent_archived', 'cannot_grant', 'route_not_found'],
   },
   linkVaultItem: {
     api: 'machine',

@@ -151,7 +151,7 @@ function hardenServer(app: FastifyInstance, brokenHttp: BrokenHttp): void {
 }
 
 function mountModules(app: FastifyInstance, deps: Deps): void {
-  const options = { deps, limiter: makeRateLimiter(), connections: makeConnections(app) }
+  const options = { deps, limiter: makeRateLimiter(), connections: makeConnections(app), mounted: new Map() }
   mount(app, options, 'billing', api.billing, billingRoutes)
   mount(app, options, 'budgets', api.budgets, budgetRoutes)
   mount(app, options, 'funding', api.funding, fundingRoutes)

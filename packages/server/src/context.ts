@@ -6,6 +6,7 @@ import type { Database, Db } from './db/database.ts'
 import { ApiError } from './errors.ts'
 import type { Connection } from './http/connection.ts'
 import { finishIdempotent, type IdempotentRequest, startIdempotent } from './http/idempotency.ts'
+import type { Mounted } from './http/mounted.ts'
 import type { RootKey } from './secrets/root-key.ts'
 import type { Pepper } from './secrets/server-secrets.ts'
 import type { Telemetry } from './telemetry/telemetry.ts'
@@ -72,6 +73,8 @@ export interface Ctx extends Deps {
   readonly idempotent: IdempotentRequest | undefined
   /** For an answer that goes on while something happens. */
   connection(): Connection
+  /** Another call by its name, such as `vaults.list`: for whoever asks what it would answer. */
+  mounted(call: string): Mounted | undefined
 }
 
 export interface TxCtx extends Ctx {

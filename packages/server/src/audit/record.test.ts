@@ -70,7 +70,7 @@ const sampleHandlers: Handlers<typeof sampleRoutes> = {
 
 async function startSample(): Promise<typeof sample> {
   const app = buildApp(h.deps)
-  const gate = { deps: h.deps, limiter: makeRateLimiter(), connections: makeConnections(app) }
+  const gate = { deps: h.deps, limiter: makeRateLimiter(), connections: makeConnections(app), mounted: new Map() }
   mount(app, gate, 'sample', sampleRoutes, sampleHandlers)
   return { url: await app.listen({ host: '127.0.0.1', port: 0 }), close: () => app.close() }
 }

@@ -23,6 +23,7 @@ const contextOf = (orgId: string): Ctx => ({
   connection: () => {
     throw new Error('nobody is connected')
   },
+  mounted: () => undefined,
   principal: {
     type: 'agent',
     id: 'agent:agt_test',

@@ -7,6 +7,7 @@ import { ensureAccess, isPublic } from './access.ts'
 import { authenticate, type KeyRow, type OfferedKey, principalOfKey } from './authenticate.ts'
 import { clientAddress } from './client-address.ts'
 import type { Connections } from './connection.ts'
+import type { Mounted } from './mounted.ts'
 import {
   FAILURES_PER_ADDRESS,
   FAILURES_PER_KEY,
@@ -23,6 +24,8 @@ export interface Gate {
   readonly deps: Deps
   readonly limiter: RateLimiter
   readonly connections: Connections
+  /** Every call by its name, as it is mounted. */
+  readonly mounted: Map<string, Mounted>
 }
 
 /** Who asks, and what was found for them in the same statement. */

@@ -79,7 +79,13 @@ async function authenticateKey(deps: Deps, text: string): Promise<Principal> {
 /** One body for all that is wrong with a key: malformed, unknown, wrong, rotated, or of somebody who is gone. */
 export function principalOfKey({ accessKey, secretHmac }: OfferedKey, row: KeyRow | null): Principal {
   const genuine = secretMatches(secretHmac, row?.secretHmac)
-  if (!row || !genuine || row.keyStatus !== 'active') throw new ApiError('invalid_api_key')
+  if (!genuine) throw new ApiError('invalid_api_key')
+  return principalBehind(accessKey, row)
+}
+
+/** Whom a key stands for, whoever asks: only for somebody who may act as them anyway. */
+export function principalBehind(accessKey: string, row: KeyRow | null): Principal {
+  if (row?.keyStatus !== 'active') throw new ApiError('invalid_api_key')
   const common = commonOf(row, accessKey)
   if (row.agent) return agentPrincipal(common, row.agent)
   if (row.user) return keyUserPrincipal(common, row.user, row.permissions)

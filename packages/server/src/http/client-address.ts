@@ -31,7 +31,7 @@ export function clientAddress({ ip, socket }: Pick<FastifyRequest, 'ip' | 'socke
 }
 
 /** Empty for what is no address. */
-function spell(text: string | undefined = ''): string {
+export function spell(text: string | undefined = ''): string {
   if (text.length > LONGEST) return ''
   const known = spellings.get(text)
   if (known !== undefined) return known

@@ -69,6 +69,7 @@ function mountRoute(
 ): void {
   const handler = (isTravelling(given) ? given.handle : given) as AnyHandler
   const travel = isTravelling(given) ? makeTravel(gate, routeName, route, given.trip) : undefined
+  gate.mounted.set(routeName, { route, handle: (ctx, input) => handler(ctx, input) })
   const url = API_PREFIX[route.api] + route.path
   const bodyLimit = isWrite(route) ? (route.bodyLimit ?? DEFAULT_BODY_LIMIT) : 1
   app.route({
@@ -118,7 +119,8 @@ function answer(gate: Gate, routeName: string, route: Route, handler: AnyHandler
     const principal = request.principal as Principal
     const idempotent = isWrite(route) ? idempotentRequest(request, route) : undefined
     const connection = () => gate.connections.open(request, reply, () => admitAgain(gate, route, request))
-    const ctx: Ctx = { ...deps, principal, request: facts, idempotent, connection }
+    const mounted = (call: string) => gate.mounted.get(call)
+    const ctx: Ctx = { ...deps, principal, request: facts, idempotent, connection, mounted }
     const made = handler(ctx, input, request.found)
     const body = isReady(made) ? made : await withinDeadline(made)
     if (isReady(body)) return readyBytes(reply, body)

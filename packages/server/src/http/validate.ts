@@ -55,7 +55,9 @@ const namesOf = (path: string): string =>
 
 const NO_MEMBERS: TSchema = { type: 'object', additionalProperties: false, properties: {} } as TSchema
 
-export function compileInput(route: Route): (request: FastifyRequest) => unknown {
+type Parts = Pick<FastifyRequest, 'params' | 'query' | 'body'>
+
+export function compileInput(route: Route): (request: Parts) => unknown {
   const params = route.params && compile('params', route.params)
   const query = compile('query', route.query ?? NO_MEMBERS)
   const body = route.body && compile('body', route.body)

@@ -63,6 +63,12 @@ const agents: readonly Row[] = [
   { route: 'PATCH /machine/agent/:id/archive', may: WRITING, ids: { id: agentHere() } },
   { route: 'POST /machine/agent/:id/regenerate-api-key', may: WRITING, ids: { id: agentHere('agent_archived') } },
   {
+    route: 'POST /machine/agent/:id/simulate',
+    may: WRITING,
+    ids: { id: agentHere('agent_archived') },
+    body: () => ({ call: 'identity.me' }),
+  },
+  {
     route: 'PATCH /machine/agent/:id/vault-item',
     may: WRITING,
     ids: { id: agentHere('agent_archived') },

@@ -1,7 +1,8 @@
+import { limitsOf } from '../../access/limits.ts'
 import type { TenantRoleEntry } from '../../access/roles.ts'
 import type { TxCtx } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
-import type { GroupWithRoles } from './grants.ts'
+import { ensureCanGive, type GroupWithRoles } from './grants.ts'
 import * as roleStore from './role-store.ts'
 import * as store from './store.ts'
 
@@ -12,6 +13,22 @@ export async function openAgent({ db, principal }: TxCtx, agentId: string): Prom
   const agent = found(await store.lockAgent(db, principal, agentId), 'agent_not_found')
   if (agent.status !== 'active') throw new ApiError('agent_archived')
   return agent
+}
+
+/** For answers that let the caller act as the agent, or say what it would meet: a gift to the caller, unless it is the agent itself. */
+export async function ensureCanActAs(ctx: TxCtx, agent: Omit<store.LockedAgent, 'status'>): Promise<void> {
+  const { agentId, permissions, ...kept } = agent
+  if (agentId === ctx.principal.agentId) return
+  const tenantRoles = await allRoles(ctx, agentId)
+  ensureCanGive(ctx.principal, { permissions, tenantRoles, limits: { wanted: limitsOf(kept) } })
+}
+
+async function allRoles({ db, principal }: TxCtx, agentId: string): Promise<TenantRoleEntry[]> {
+  const inherited = await roleStore.inheritedRoles(db, principal.orgId, agentId)
+  return [
+    ...(await roleStore.directRoles(db, principal.orgId, agentId)),
+    ...inherited.map(({ tenantId, role }) => ({ tenantId, role })),
+  ]
 }
 
 /** The named groups of the caller's tenant, all of them or none. */

@@ -2,6 +2,7 @@ import type { agents } from '@strongroom/contract'
 import type { Handlers } from '../../http/mount.ts'
 import { replaceTenantRoles, tenantRoles } from './roles.ts'
 import { archive, create, get, linkVaultItem, list, me, regenerateApiKey, update } from './service.ts'
+import { simulate } from './simulate.ts'
 
 export const agentRoutes: Handlers<typeof agents> = {
   list,
@@ -11,6 +12,7 @@ export const agentRoutes: Handlers<typeof agents> = {
   update,
   archive,
   regenerateApiKey,
+  simulate,
   linkVaultItem,
   tenantRoles,
   replaceTenantRoles,

@@ -8,7 +8,7 @@ import { listAnswer } from '../../http/pagination.ts'
 import { issueKey, revokeKeysOf, rotateKey } from '../api-keys/service.ts'
 import { ensureCanGive } from './grants.ts'
 import { keptLimits, limitsChange, readLimits } from './limits.ts'
-import { ensureTenants, openAgent, openGroups } from './open.ts'
+import { ensureCanActAs, ensureTenants, openAgent, openGroups } from './open.ts'
 import * as roleStore from './role-store.ts'
 import * as store from './store.ts'
 import { tellOfAgent } from './tell.ts'
@@ -118,28 +118,15 @@ export const archive: Handler<typeof agents.archive> = (ctx, { params }) =>
 export const regenerateApiKey: Handler<typeof agents.regenerateApiKey> = (ctx, { params }) =>
   transact(ctx, async (ctx) => {
     const { principal } = ctx
-    const { agentId, permissions, ...kept } = await openAgent(ctx, params.id)
-    // The answer lets the caller act as the agent: that is a gift to the caller, unless it is the agent itself.
-    if (agentId !== principal.agentId)
-      ensureCanGive(principal, {
-        permissions,
-        tenantRoles: await allRoles(ctx, agentId),
-        limits: { wanted: limitsOf(kept) },
-      })
+    const agent = await openAgent(ctx, params.id)
+    const { agentId } = agent
+    await ensureCanActAs(ctx, agent)
     const { keyId, apiKey } = await rotateKey(ctx, principal.orgId, { agentId })
 
     await record(ctx, { action: 'agent.regenerate-api-key', targets: target(agentId), metadata: { keyId } })
     await tellOfAgent(ctx, 'agent.api_key_rotated', agentId, 'active')
     return { agent: await show(ctx, agentId), apiKey }
   })
-
-async function allRoles({ db, principal }: TxCtx, agentId: string) {
-  const inherited = await roleStore.inheritedRoles(db, principal.orgId, agentId)
-  return [
-    ...(await roleStore.directRoles(db, principal.orgId, agentId)),
-    ...inherited.map(({ tenantId, role }) => ({ tenantId, role })),
-  ]
-}
 
 export const linkVaultItem: Handler<typeof agents.linkVaultItem> = (ctx, { params, body }) =>
   transact(ctx, async (ctx) => {

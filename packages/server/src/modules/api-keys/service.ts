@@ -1,4 +1,5 @@
-import type { TxCtx } from '../../context.ts'
+import type { Principal, TxCtx } from '../../context.ts'
+import { principalBehind } from '../../http/authenticate.ts'
 import { makeApiKey } from '../../secrets/credentials.ts'
 import * as store from './store.ts'
 
@@ -42,6 +43,12 @@ export async function issueKey(ctx: KeyCtx, orgId: string, owner: KeyOwner): Pro
 export async function rotateKey(ctx: KeyCtx, orgId: string, owner: { readonly agentId: string }): Promise<IssuedKey> {
   await store.endKeys(ctx.db, orgId, owner, 'rotated', ctx.now())
   return issueKey(ctx, orgId, owner)
+}
+
+/** Whoever calls with this key, as the gate knows them; without an active key it is refused as there. */
+export async function callerOf({ db }: Pick<TxCtx, 'db'>, accessKey: string | null): Promise<() => Principal> {
+  const row = accessKey === null ? null : await store.keyAtTheGate(db, accessKey)
+  return () => principalBehind(accessKey ?? '', row)
 }
 
 /** Ends every active key of an agent, of a user, or of the operator in one organisation; answers how many. */

@@ -1,4 +1,6 @@
+import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
+import type { KeyRow as KeyAtTheGate } from '../../http/authenticate.ts'
 
 export interface KeyRow {
   readonly orgId: string
@@ -30,6 +32,14 @@ export async function insertKey(db: Db, row: KeyRow): Promise<void> {
       ended_at: null,
     })
     .execute()
+}
+
+/** What the gate knows of a key, of this moment of the transaction. */
+export async function keyAtTheGate(db: Db, accessKey: string): Promise<KeyAtTheGate | null> {
+  const { rows } = await sql<{ found: KeyAtTheGate }>`select found from authenticate_keys(array[${accessKey}])`.execute(
+    db,
+  )
+  return rows[0]?.found ?? null
 }
 
 export type KeysOf =

@@ -116,6 +116,7 @@ describe('vault activity events', () => {
     connection: () => {
       throw new Error('nobody is connected')
     },
+    mounted: () => undefined,
     principal: {
       type: 'agent',
       id: 'agent:x',
