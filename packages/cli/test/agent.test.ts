@@ -6,7 +6,8 @@ import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: keys of an agent in the open or shown by any verb but `bundle`, a bundle shown to a coding agent, an agent left behind
 // by a create that failed, old keys that are lost before the new ones count, something ended without asking. Seen red: limits that are
-// not sent, a day that does not exist, limits that cannot be taken away.
+// not sent, a day that does not exist, limits that cannot be taken away; of a simulated call, a vault that is not found by its name, an
+// address that is not sent, a refusal that ends like a success.
 
 let world: World
 let machine: Machine
@@ -179,4 +180,30 @@ it('changes, links and ends an agent; what does not come back asks first', async
     code: 'agent_not_found',
     hint: expect.stringContaining('checkout-bot'),
   })
+})
+
+it('tells what a call of an agent would be answered, ends like the call would, and names what would help', async () => {
+  await jsonOf<Created>(machine, ['agent', 'create', 'tried-bot', '--vault', 'prod', '--network', '192.0.2.0/24'])
+  const environment = (...more: string[]) => ['agent', 'simulate', 'tried-bot', 'vaults.environmentFields', ...more]
+  const inside = await machine.call(environment('--param', 'vaultId=prod', '--from', '192.0.2.7'))
+  expect(inside).toMatchObject({ code: 0, stderr: '' })
+  expect(inside.stdout).toMatch(/^✓ {2}network {4,}passed/m)
+  expect(inside.stdout).toContain('answered: 200')
+  expect(await jsonOf(machine, environment('--param', 'vaultId=prod'))).toMatchObject({
+    outcome: 'admitted',
+    checks: expect.arrayContaining([{ check: 'network', result: 'not_tried', reason: expect.any(String) }]),
+  })
+
+  const outside = await machine.call(environment('--param', 'vaultId=prod', '--from', '198.51.100.9'))
+  expect(outside.code).toBe(4)
+  expect(outside.stdout).toContain('refused: 403 network_not_allowed')
+  expect(outside.stdout).toContain('strongroom agent update tried-bot --network 198.51.100.9')
+  const closed = await machine.call(environment('--param', 'vaultId=later', '--from', '192.0.2.7', '--json'))
+  expect(closed.code).toBe(5)
+  expect(closed.json().data).toMatchObject({ outcome: 'refused', refusal: { code: 'vault_not_found' } })
+
+  const nameless = await machine.call(environment('--json'))
+  expect(nameless.error()).toMatchObject({ code: 'usage', hint: 'give --param vaultId=…' })
+  const unknown = await machine.call(['agent', 'simulate', 'tried-bot', 'vaults.lisst', '--json'])
+  expect(unknown.error()).toMatchObject({ code: 'usage', hint: 'did you mean vaults.list?' })
 })

@@ -97,6 +97,7 @@ it('completes commands, verbs, flags, choices and nothing it does not know', asy
   expect(await complete(['vault', 'cl'], io)).toEqual(['classify'])
   expect(await complete(['vault', 'create', 'x', '--class', 'pub'], io)).toEqual(['public'])
   expect(await complete(['vault', 'create', '--cl'], io)).toEqual(['--class'])
+  expect(await complete(['agent', 'simulate', 'bot', 'vaults.env'], io)).toEqual(['vaults.environmentFields'])
   expect(await complete(['nothing', ''], io)).toEqual([])
   for (const shell of SHELLS) expect(completionScript(shell)).toContain('strongroom __complete')
 })

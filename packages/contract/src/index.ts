@@ -69,6 +69,7 @@ export const api = {
 
 export { type Attachment, MAX_PARTS, PART_BYTES } from './attachments.ts'
 export type { Budget, BudgetRule } from './budgets.ts'
+export { callsOf } from './calls.ts'
 export type { CatalogueOffer } from './catalogue.ts'
 export {
   type CheckedSet,

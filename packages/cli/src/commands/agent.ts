@@ -4,6 +4,7 @@ import { create } from './agent/create.ts'
 import { endorse, enrol, pending, request, revokeKey } from './agent/enrol.ts'
 import { bundle, rotateKey, rotateRuntimeKey } from './agent/keys.ts'
 import { list, show } from './agent/look.ts'
+import { simulate } from './agent/simulate.ts'
 import { test } from './agent/test.ts'
 
 export const agent: Group = {
@@ -13,6 +14,7 @@ export const agent: Group = {
     list,
     show,
     test,
+    simulate,
     bundle,
     'rotate-key': rotateKey,
     'rotate-runtime-key': rotateRuntimeKey,

@@ -4,7 +4,17 @@ import type { Cli } from '../cli.ts'
 // What a command is, as data: the parser, help, `--map`, completions, man pages, the reference and the tests all read this.
 
 /** What names a shell can offer for an argument; they come from the local index, never from the network. */
-export type Completes = 'vault' | 'item' | 'ref' | 'agent' | 'project' | 'profile' | 'command' | 'file' | 'code'
+export type Completes =
+  | 'vault'
+  | 'item'
+  | 'ref'
+  | 'agent'
+  | 'project'
+  | 'profile'
+  | 'command'
+  | 'file'
+  | 'code'
+  | 'call'
 
 export interface Flag<T = unknown> {
   readonly kind: 'switch' | 'text' | 'many' | 'count' | 'duration'

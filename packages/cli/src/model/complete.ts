@@ -12,6 +12,10 @@ async function namesFor(what: Completes | undefined, io: Io): Promise<readonly s
     return Object.keys((await readConfigFile(pathsOf(io.env).config)).profiles)
   }
   if (what === 'code') return Object.keys((await import('../errors/codes.ts')).CLI_CODES)
+  if (what === 'call') {
+    const { api, callsOf } = await import('@strongroom/contract')
+    return [...callsOf(api).keys()]
+  }
   if (what === 'command') return Object.keys(TREE)
   if (what === undefined || what === 'file') return []
   const { readNameIndex } = await import('../place/name-index.ts')

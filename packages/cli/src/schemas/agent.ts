@@ -1,3 +1,4 @@
+import { agents } from '@strongroom/contract'
 import { Type } from 'typebox'
 
 // The shapes of what the verbs of `agent` print as `data`. None of them but `agentBundleShape` and `agentKeyShape` holds a secret.
@@ -68,6 +69,8 @@ export const agentTestShape = Type.Object({
     }),
   ),
 })
+
+export const agentSimulationShape = agents.simulate.response
 
 export const agentLinkShape = Type.Object({
   agentId: Type.String(),

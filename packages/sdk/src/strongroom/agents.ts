@@ -85,6 +85,39 @@ export interface RoleEntry {
   readonly role: TenantRole
 }
 
+/** A call of the API reference, as an agent would make it. */
+export interface SimulatedCall {
+  /** By its name, such as `vaults.environmentFields`. */
+  readonly call: string
+  readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  /** The address it would come from; without one, limits to networks are not judged. */
+  readonly from?: string
+}
+
+export interface Simulation {
+  readonly call: string
+  readonly method: string
+  readonly path: string
+  /** `admitted`: nothing that was tried refuses it, and not everything was tried. */
+  readonly outcome: 'answered' | 'refused' | 'admitted'
+  /** Of the answer; null where it is not known. */
+  readonly status: number | null
+  /** In the order in which a request meets them. */
+  readonly checks: readonly {
+    readonly check: 'key' | 'expiry' | 'network' | 'permission' | 'input' | 'service'
+    readonly result: 'passed' | 'refused' | 'not_tried'
+    readonly reason?: string
+  }[]
+  readonly refusal: {
+    readonly status: number
+    readonly code: string
+    readonly message: string
+    readonly hint: string
+    readonly details?: Readonly<Record<string, unknown>>
+  } | null
+}
+
 export interface Agents {
   list(params?: ListParams & { readonly status?: 'active' | 'archived' }, options?: RequestOptions): PagePromise<Agent>
   get(agent: string, options?: RequestOptions): ApiPromise<Agent>
@@ -125,6 +158,8 @@ export interface Agents {
   ): ApiPromise<RevokedKey>
   /** The old key is dead from then on. */
   rotateApiKey(agent: string, options?: RequestOptions): ApiPromise<Secret>
+  /** What a call of the agent would be answered now, and why; nothing of it is done, and its key is not needed. */
+  simulate(agent: string, call: SimulatedCall, options?: RequestOptions): ApiPromise<Simulation>
   /** Other keys for this client's own agent, or person; it goes on with them. The old ones can be forgotten when this returns. */
   rotateRuntimeKey(
     rotation: RuntimeKeyRotation,
@@ -215,6 +250,8 @@ export function agentsOf(core: Core): Agents {
       core.call(options, async ({ client, options: call }) =>
         shownOnce((await client.agents.regenerateApiKey({ params: { id } }, call)).apiKey, id),
       ),
+    simulate: (id, body, options) =>
+      core.call(options, ({ client, options: call }) => client.agents.simulate({ params: { id }, body }, call)),
     rotateRuntimeKey: (rotation, { onProgress, ...options } = {}) =>
       core.keyed(options, async (place) =>
         (await import('./agent-keys.ts')).rotateOwnKey(core.config, place, rotation, onProgress),

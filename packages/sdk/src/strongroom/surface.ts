@@ -15,6 +15,8 @@ export type {
   RevokedKey,
   RoleEntry,
   RuntimeKeyRotation,
+  SimulatedCall,
+  Simulation,
 } from './agents.ts'
 export type {
   Attachment,

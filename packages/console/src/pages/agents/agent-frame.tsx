@@ -12,6 +12,7 @@ import { ArchiveAgentForm } from './archive-agent-form.tsx'
 import { EditAgentForm } from './edit-agent-form.tsx'
 import { isExpired } from './limits.ts'
 import { agentQuery } from './queries.ts'
+import { SimulateCallForm } from './simulate-call-form.tsx'
 import { isUnsaved } from './unsaved-keys.ts'
 
 const tabsOf = (agentId: string): readonly { readonly label: string; readonly link: LinkProps }[] => {
@@ -34,7 +35,7 @@ interface FrameMembers {
 /** What the pages of one agent have in common. */
 export function AgentFrame({ agentId, children }: FrameMembers) {
   const agent = useQuery(agentQuery(useStrongroom(), agentId))
-  const [form, setForm] = useState<'edit' | 'archive'>()
+  const [form, setForm] = useState<'edit' | 'archive' | 'simulate'>()
   const { data } = agent
   const isActive = data?.status === 'active'
   const hasExpired = isActive && isExpired(data)
@@ -51,6 +52,7 @@ export function AgentFrame({ agentId, children }: FrameMembers) {
       actions={
         isActive && (
           <>
+            <Button onClick={() => setForm('simulate')}>Simulate a call</Button>
             <Button onClick={() => setForm('edit')}>Edit</Button>
             <Button onClick={() => setForm('archive')}>Archive</Button>
           </>
@@ -72,6 +74,9 @@ export function AgentFrame({ agentId, children }: FrameMembers) {
         {children}
       </Answer>
       {data && form === 'edit' && <EditAgentForm agent={data} onClose={() => setForm(undefined)} />}
+      {data && form === 'simulate' && (
+        <SimulateCallForm agent={data} onClose={() => setForm(undefined)} onEdit={() => setForm('edit')} />
+      )}
       {data && form === 'archive' && <ArchiveAgentForm agent={data} onClose={() => setForm(undefined)} />}
     </Page>
   )

@@ -17,6 +17,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   'agent.update': 'changed the agent',
   'agent.archive': 'archived the agent',
   'agent.regenerate-api-key': 'gave it another API key',
+  'agent.simulate': 'asked what a call of the agent would be answered',
   'directory.key.add': 'signed for its key',
   'directory.key.revoke': 'ended a key of it',
   'directory.key.rotate': 'went on to a new key',
