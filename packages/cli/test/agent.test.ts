@@ -197,7 +197,9 @@ it('tells what a call of an agent would be answered, ends like the call would, a
   const outside = await machine.call(environment('--param', 'vaultId=prod', '--from', '198.51.100.9'))
   expect(outside.code).toBe(4)
   expect(outside.stdout).toContain('refused: 403 network_not_allowed')
-  expect(outside.stdout).toContain('strongroom agent update tried-bot --network 198.51.100.9')
+  expect(outside.stdout).toContain(
+    'Try strongroom agent update tried-bot --network 192.0.2.0/24 --network 198.51.100.9',
+  )
   const closed = await machine.call(environment('--param', 'vaultId=later', '--from', '192.0.2.7', '--json'))
   expect(closed.code).toBe(5)
   expect(closed.json().data).toMatchObject({ outcome: 'refused', refusal: { code: 'vault_not_found' } })

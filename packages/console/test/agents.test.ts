@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { deriveKeyId, openKeys } from '@strongroom/protocol'
 import { generateRuntimeKey, keyWords, memoryTrust, Strongroom } from '@strongroom/sdk'
 import type { Locator, Page } from 'playwright'
@@ -12,7 +14,10 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 // Seen red: Continue without a stored key, no question on leaving, a resume that wraps nothing, a signature that is never sent, one for
 // another key than the pasted one, a rotation that tells the server before the new bundle is stored, a vault whose key counts without
 // being held, a second budget, a group or an expiry that does not count in a comparison, a wizard that does not send the limits, a day
-// that is chosen and not named, an agent that has expired and is called active.
+// that is chosen and not named, an agent that has expired and is called active; of a simulated call, an answer that outlives its question, a
+// vault that is not the chosen one, an address that is not sent.
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 let world: World
 beforeAll(async () => {
@@ -383,6 +388,67 @@ it('shows what one agent may and another may not, and keeps a filter under a nam
   await visit(tab, '/activity')
   await button(tab, 'Views').click()
   await page.getByRole('menuitem', { name: 'None yet: filter, then save it here' }).waitFor()
+  expect(tab.problems).toEqual([])
+  await tab.done()
+})
+
+it('tells what a call of an agent would be answered, why, and where to change it', async () => {
+  const { agentId, otherAgentId, strongroom } = world.demo
+  const tab = await world.alice()
+  const { page } = tab
+  await visit(tab, `/agents/${agentId}`)
+  await button(tab, 'Simulate a call').click()
+  const dialog = page.getByRole('dialog', { name: 'Simulate a call of checkout-bot' })
+  const ask = () => dialog.getByRole('button', { name: 'Simulate', exact: true }).click()
+  const checks = () => dialog.getByRole('list', { name: 'Checks' }).getByRole('listitem')
+  await dialog.getByLabel('Vault').selectOption('prod')
+  expect(await dialog.locator('code').textContent()).toBe(
+    'strongroom agent simulate checkout-bot vaults.environmentFields --param vaultId=prod',
+  )
+  await ask()
+  await dialog.getByText('It would be answered with 200.').waitFor()
+  expect(await checks().allTextContents()).toEqual([
+    'Has an API key that worksyes',
+    'Its time is not overyes',
+    'May come from thereyes',
+    'Has the permissionyes',
+    'Is well formedyes',
+    'The service answers ityes',
+  ])
+  await dialog.getByLabel('Vault').selectOption('staging')
+  await dialog.getByText('It would be answered with 200.').waitFor({ state: 'detached' })
+  await ask()
+  await dialog.getByText('vault_not_found').waitFor()
+  await page.evaluate(AXE)
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }))
+  expect(violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join()}`)).toEqual([])
+
+  await dialog.getByLabel('Call').selectOption('Ask whether it could spend')
+  await ask()
+  await dialog.getByText('It lacks machine.billing.read.').waitFor()
+  await dialog.getByLabel('Call').selectOption('items.version')
+  await expect.poll(() => dialog.getByRole('button', { name: 'Simulate', exact: true }).isDisabled()).toBe(true)
+  await dialog.getByLabel('Call').selectOption('setup.status')
+  await ask()
+  await dialog.getByText('Nothing that was tried refuses it; what was not tried may.').waitFor()
+  await dialog.getByLabel('From address').fill('somewhere')
+  await ask()
+  await dialog.getByRole('alert').getByText('validation_failed').waitFor()
+  await dialog.getByLabel('From address').fill('')
+  await dialog.getByLabel('Call').selectOption('Read the environment of a vault')
+  await ask()
+  await dialog.getByRole('link', { name: 'Change what it may do under Access' }).click()
+  await page.waitForURL(`**/agents/${agentId}/access`)
+
+  await strongroom.agents.update(otherAgentId, { networks: ['10.1.0.0/16'] })
+  await visit(tab, `/agents/${otherAgentId}`)
+  await button(tab, 'Simulate a call').click()
+  const other = page.getByRole('dialog', { name: 'Simulate a call of ci' })
+  await other.getByLabel('From address').fill('192.0.2.1')
+  await other.getByRole('button', { name: 'Simulate', exact: true }).click()
+  await other.getByText('network_not_allowed').waitFor()
+  await other.getByRole('button', { name: 'Edit its limits' }).click()
+  await page.getByRole('dialog', { name: 'Edit ci' }).waitFor()
   expect(tab.problems).toEqual([])
   await tab.done()
 })

@@ -123,6 +123,7 @@ function objectsIn(schema: unknown, path = ''): [string, Record<string, unknown>
 /** Members with names of their own. */
 const OPEN = [
   'GET /machine/monitoring/audit-events /properties/data/items/properties/metadata',
+  'POST /machine/agent/:id/simulate /properties/refusal/anyOf/0/properties/details',
   'GET /machine/vault/:vaultId/items/:itemId /properties/values',
   'GET /machine/vault/:vaultId/items/:itemId/versions/:itemVersion /properties/values',
   'GET /machine/vault/sync /properties/vaults/items/properties/items/items/properties/values',

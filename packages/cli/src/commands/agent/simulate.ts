@@ -69,7 +69,11 @@ function verdictOf({ outcome, status, refusal }: Simulation): string {
 }
 
 /** What would help whoever manages the agent; the hint of the API is for whoever calls. */
-function nextOf({ refusal }: Simulation, { name, permissions }: Agent, params: Readonly<Record<string, string>>) {
+function fixOf(
+  { refusal }: Simulation,
+  { name, permissions, networks }: Agent,
+  params: Readonly<Record<string, string>>,
+) {
   const update = `strongroom agent update ${name}`
   const { permission, address } = (refusal?.details ?? {}) as { permission?: string; address?: string }
   switch (refusal?.code) {
@@ -78,7 +82,7 @@ function nextOf({ refusal }: Simulation, { name, permissions }: Agent, params: R
     case 'agent_expired':
       return `${update} --expires 30d`
     case 'network_not_allowed':
-      return `${update} --network ${address}`
+      return `${update} ${[...networks, address].map((one) => `--network ${one}`).join(' ')}`
     case 'invalid_api_key':
       return `strongroom agent rotate-key ${name}`
     case 'vault_not_found':
@@ -134,11 +138,10 @@ export const simulate = command({
       ],
       cli.style,
     )
-    const next = nextOf(data, agent, asked)
+    const fix = fixOf(data, agent, asked)
     return {
       data,
-      text: `${checks}\n\n${verdictOf(data)}`,
-      ...(next !== undefined && { next }),
+      text: `${checks}\n\n${verdictOf(data)}${fix === undefined ? '' : `\nTry ${safeText(fix)}`}`,
       exitCode: data.refusal ? exitOfStatus(data.refusal.status) : EXIT.ok,
     }
   },

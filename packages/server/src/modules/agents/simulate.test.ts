@@ -13,9 +13,9 @@ import { rehearse } from '../../http/rehearse.ts'
 
 // Catches: a simulation that says something else than the call itself is answered, that leaves anything behind, that is counted or
 // recorded as the agent's, that shows what was read, that tells somebody more than they could learn by acting as the agent, that waits
-// for a second connection. Seen red: the savepoint not rolled back, the handler run as whoever asks, the limits not looked at, the
-// permission not looked at, the input not looked at, what the agent holds not compared with what the caller holds, the audit row left
-// out, a handler that is given the real database, a stream that is begun.
+// for a second connection. Seen red: the savepoint kept instead of rolled back, the handler run as whoever asks, the expiry, the networks,
+// the permission or the input not looked at, what the agent holds not compared with what the caller holds, the audit row left out or with
+// the query in it, a handler that is given the real database, an upload or a stream that is begun, the key looked up on another connection.
 
 // This file's proxy is the test itself: without the header a request comes from 127.0.0.1, with it from wherever it says.
 const PROXIES = readConfig({ STRONGROOM_TRUSTED_PROXIES: '127.0.0.1' }, [])
