@@ -85,7 +85,7 @@ function Verdict({ of: { outcome, status, refusal }, children }: { readonly of: 
         It would be refused with {refusal.status} <strong className="text-danger">{refusal.code}</strong>
       </p>
       <p>
-        {refusal.message}
+        It is told: “{refusal.message}”
         {permission !== undefined && (
           <>
             {' '}
@@ -107,10 +107,10 @@ function Checks({ of: { checks } }: { readonly of: Simulation }) {
       {checks.map(({ check, result, reason }) => {
         const [tone, word] = RESULTS[result]
         return (
-          <li key={check} className="grid gap-x-4 border-b border-rule py-1.5 sm:grid-cols-[1fr_auto]">
+          <li key={check} className="grid grid-cols-[1fr_auto] gap-x-4 border-b border-rule py-1.5">
             <span>{QUESTIONS[check]}</span>
             <Status tone={tone}>{word}</Status>
-            {reason !== undefined && <span className="text-label text-ink-3 sm:col-span-2">{reason}</span>}
+            {reason !== undefined && <span className="text-label text-ink-3 col-span-2">{reason}</span>}
           </li>
         )
       })}
@@ -249,7 +249,7 @@ function CallField({ value, onChange }: { readonly value: string; onChange(call:
   return (
     <SelectField
       label="Call"
-      hint={CALLS.get(value)?.summary}
+      hint={CALLS.get(value)?.summary.replaceAll('`', '')}
       value={value}
       onChange={({ target }) => onChange(target.value)}
     >
