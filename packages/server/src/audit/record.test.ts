@@ -126,6 +126,7 @@ describe('while the audit log cannot be written', () => {
     'PATCH /agent/:id': (id) => manager.client.agents.update({ params: { id }, body: { name: 'renamed' } }),
     'PATCH /agent/:id/archive': (id) => manager.client.agents.archive({ params: { id } }),
     'POST /agent/:id/regenerate-api-key': (id) => manager.client.agents.regenerateApiKey({ params: { id } }),
+    'POST /agent/:id/simulate': (id) => manager.client.agents.simulate({ params: { id }, body: { call: 'agents.me' } }),
     'PATCH /agent/:id/tenant-roles': (id) =>
       manager.client.agents.replaceTenantRoles({ params: { id }, body: { tenantRoles: [] } }),
     'POST /feedback': () =>
