@@ -17,7 +17,7 @@ export const priceText = ({ price, term }: Pick<Offer, 'price' | 'term'>): strin
   `${shownMoney(price)} ${TERMS[term]}`
 
 /** `new:NAME`, or a vault that is there by name or id. */
-function destinationOf(given: string | undefined): LicenseDestination {
+export function destinationOf(given: string | undefined): LicenseDestination {
   if (given === undefined || given === '' || given === 'new:')
     throw new CliError('usage', '--vault is missing: where the credential goes', {
       fix: '--vault new:NAME makes a vault for it; or name one that is there',

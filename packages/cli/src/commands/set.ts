@@ -1,25 +1,19 @@
-import { randomInt } from 'node:crypto'
 import type { Strongroom } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { explainingKeys } from '../errors/wrapped-key.ts'
+import { exportWish, generated, storeValue } from '../items/store-value.ts'
 import { arg, command, flag } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { readGiven } from '../place/given-file.ts'
-import { type FieldPlace, fieldPlace, isVariableName, referenceOf } from '../place/reference.ts'
+import { fieldPlace, isVariableName, referenceOf } from '../place/reference.ts'
 import { readAll } from '../place/standard-input.ts'
 
 const MOST_BYTES = 65_536
-const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 interface Source {
   readonly file: string | undefined
   readonly generate: number | undefined
-}
-
-function generated(length: number): string {
-  if (length < 8 || length > 1024) throw new CliError('usage', '--generate takes a length from 8 to 1024')
-  return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('')
 }
 
 /** Piped in, without the one line end that `echo` adds. Nothing at all is no value. */
@@ -60,13 +54,6 @@ async function provideVault(cli: Cli, strongroom: Strongroom, name: string, mayC
   return true
 }
 
-/** A new field is exported if its name can be a variable; one that is there stays as it is. */
-async function exportWish(cli: Cli, strongroom: Strongroom, place: FieldPlace): Promise<boolean | undefined> {
-  if (isVariableName(place.field)) return undefined
-  const item = await strongroom.items.get(place.vault, place.item, { signal: cli.signal }).catch(() => undefined)
-  return item?.fields.some(({ label }) => label === place.field) ? undefined : false
-}
-
 export const set = command({
   summary: 'write one value: typed, piped in, from a file, or generated',
   about:
@@ -97,13 +84,7 @@ export const set = command({
     const value = await valueFrom(cli, flags)
     const env = flags.env ? true : flags['no-env'] ? false : await exportWish(cli, strongroom, place)
     const ifVersion = flags['if-version']
-    const { version, created } = await explainingKeys(cli, place.vault, () =>
-      strongroom.secrets.set(referenceOf(place), value, {
-        signal: cli.signal,
-        ...(env !== undefined && { env }),
-        ...(ifVersion !== undefined && { ifVersion }),
-      }),
-    )
+    const { version, created } = await storeValue(cli, strongroom, place, value, { env, ifVersion })
     const ref = referenceOf(place)
     const isSeen = env ?? isVariableName(place.field)
     return {

@@ -1,4 +1,5 @@
 import { OPERATOR_CODES } from './operator-codes.ts'
+import { TASK_CODES } from './task-codes.ts'
 
 // What this program itself refuses with. A code never changes; `strongroom explain CODE` prints `about`.
 
@@ -250,6 +251,7 @@ export const CLI_CODES = {
   },
   unhealthy: { exitCode: EXIT.partly, about: 'A check of `strongroom doctor` failed. Each one says how to fix it.' },
   ...OPERATOR_CODES,
+  ...TASK_CODES,
 } as const satisfies Readonly<Record<string, CodeEntry>>
 
 export type CliCode = keyof typeof CLI_CODES

@@ -156,6 +156,21 @@ export const TREE: Readonly<Record<string, Entry>> = {
     heading: 'every day',
     load: async () => (await import('../commands/run.ts')).run,
   },
+  mcp: {
+    summary: 'serve a coding agent, which uses values and sees none',
+    heading: 'every day',
+    load: async () => (await import('../commands/mcp.ts')).mcp,
+  },
+  allow: {
+    summary: 'let coding agents run tasks of strongroom.toml',
+    heading: 'every day',
+    load: async () => (await import('../commands/allow.ts')).allow,
+  },
+  deny: {
+    summary: 'take that back',
+    heading: 'every day',
+    load: async () => (await import('../commands/allow.ts')).deny,
+  },
   search: {
     summary: 'find by name, also misspelt; never values',
     heading: 'every day',

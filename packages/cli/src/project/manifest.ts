@@ -17,6 +17,14 @@ export type Variable =
 
 export type Variables = Readonly<Record<string, Variable>>
 
+/** What a coding agent may have run, once a person has allowed it. */
+export interface Task {
+  /** Text is for a shell; words are a program and its arguments. */
+  readonly run: string | readonly string[]
+  /** The only variables it gets; all of them where there is no list. */
+  readonly env?: readonly string[]
+}
+
 export interface Manifest {
   readonly path: string
   readonly project?: string
@@ -25,17 +33,19 @@ export interface Manifest {
   /** Undefined where no variables are listed: the project gives them all. */
   environment(name: string): Variables | undefined
   readonly environments: readonly string[]
+  readonly tasks: ReadonlyMap<string, Task>
 }
 
 const DEFAULT = 'default'
 const TOP = ['project', 'licenses', 'env', 'tasks', 'hosts'] as const
-const TASK = { run: 'list', env: 'list' } as const
+const TASK = { run: 'text or list', env: 'list' } as const
 const HOST = { use: 'text', as: 'text', allow: 'list', deny: 'list' } as const
 
 type Table = Readonly<Record<string, unknown>>
 const isTable = (value: unknown): value is Table =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Date)
 const isText = (value: unknown): value is string => typeof value === 'string'
+const isList = (value: unknown): value is readonly string[] => Array.isArray(value) && value.every(isText)
 
 interface Place {
   readonly path: string
@@ -118,18 +128,35 @@ function resolved(place: Place, all: ReadonlyMap<string, Environment>, name: str
   return { ...parent, ...found.variables }
 }
 
-/** Tasks and hosts are for agents; here they only have to be well formed. */
-function ensureRules(place: Place, under: string, rules: unknown, shape: Readonly<Record<string, string>>): void {
-  if (rules === undefined) return
+const FORMS: Readonly<Record<string, (value: unknown) => boolean>> = {
+  text: isText,
+  list: isList,
+  'text or list': (value) => isText(value) || isList(value),
+}
+
+function ensureRules(place: Place, under: string, rules: unknown, shape: Readonly<Record<string, string>>): Table {
+  if (rules === undefined) return {}
   if (!isTable(rules)) throw refusal(place, [under], `${under} is no table`)
   for (const [name, rule] of Object.entries(rules)) {
     if (!isTable(rule)) throw refusal(place, [under, name], `${under}.${name} is no table`)
     ensureKnown(place, rule, Object.keys(shape), [under, name])
     for (const [key, value] of Object.entries(rule)) {
-      const isRight = shape[key] === 'list' ? Array.isArray(value) && value.every(isText) : isText(value)
+      const isRight = FORMS[shape[key] ?? '']?.(value)
       if (!isRight) refuse(place, [under, name, key], `${under}.${name}.${key} is no ${shape[key]}`)
     }
   }
+  return rules
+}
+
+function taskOf(place: Place, name: string, { run, env }: Table): Task {
+  const words = isText(run) ? run.trim() : isList(run) ? run[0] : undefined
+  if (!words) throw refusal(place, ['tasks', name], `tasks.${name}.run is missing`, 'run = ["npm", "test"]')
+  return { run: run as Task['run'], ...(isList(env) && { env }) }
+}
+
+function tasksOf(place: Place, given: unknown): ReadonlyMap<string, Task> {
+  const tasks = Object.entries(ensureRules(place, 'tasks', given, TASK))
+  return new Map(tasks.map(([name, task]) => [name, taskOf(place, name, task as Table)] as const))
 }
 
 /** Reads the text of a strongroom.toml. */
@@ -152,10 +179,8 @@ export async function parseManifest(path: string, text: string): Promise<Manifes
   ensureKnown(place, table, TOP)
   const { project, licenses = [], env, tasks, hosts } = table
   if (project !== undefined && !isText(project)) refuse(place, ['project'], 'project is the name of a project')
-  if (!Array.isArray(licenses) || !licenses.every(isText))
-    throw refusal(place, ['licenses'], 'licenses is a list of names', 'licenses = ["NAME"]')
+  if (!isList(licenses)) throw refusal(place, ['licenses'], 'licenses is a list of names', 'licenses = ["NAME"]')
   if (env !== undefined && !isTable(env)) refuse(place, ['env'], 'env is a table: [env]')
-  ensureRules(place, 'tasks', tasks, TASK)
   ensureRules(place, 'hosts', hosts, HOST)
   const all = environmentsOf(place, isTable(env) ? env : {})
   for (const name of all.keys()) resolved(place, all, name)
@@ -165,5 +190,6 @@ export async function parseManifest(path: string, text: string): Promise<Manifes
     licenses,
     environment: (name) => (env === undefined && name === DEFAULT ? undefined : resolved(place, all, name)),
     environments: [...all.keys()],
+    tasks: tasksOf(place, tasks),
   }
 }

@@ -25,13 +25,14 @@ export type Source =
   /** The only vault there is; which one that is has to be asked. */
   | { readonly kind: 'only-vault' }
 
-async function readManifest(path: string): Promise<Manifest> {
+export async function readManifest(path: string): Promise<Manifest> {
   const text = await readIfThere(path)
   if (text === undefined) throw new CliError('file_unreadable', `${path} is not there`)
   return (await import('./manifest.ts')).parseManifest(path, text)
 }
 
-function fromManifest(manifest: Manifest, names: readonly string[]): readonly Source[] {
+/** What a project gives: these environments of it, or what it gives where none is named. */
+export function fromManifest(manifest: Manifest, names: readonly string[]): readonly Source[] {
   const { path, project } = manifest
   const licenses = manifest.licenses.map((license): Source => ({ kind: 'license', license }))
   const named = names.map(

@@ -31,6 +31,8 @@ export interface Order {
   readonly input?: Uint8Array | undefined
   /** Absent: nothing is masked, and the child writes where we would. */
   readonly masker?: (() => Masker) | undefined
+  /** In a process group of its own: signals are for it and whatever it has started. */
+  readonly isApart?: boolean
 }
 
 export const signalNamed = (number: number): NodeJS.Signals | undefined =>
@@ -155,7 +157,8 @@ export async function startChild(io: Io, order: Order, pipes: Pipes | undefined,
   const outputs = outputsFor(io, order, pipes, ptys)
   const input = inputFor(order, pipes)
   const stdio: StdioOptions = [input.target, ...outputs.stdio]
-  const child = spawn(command, args, { stdio, env: { ...env }, cwd: io.cwd })
+  const detached = Boolean(order.isApart) && process.platform !== 'win32'
+  const child = spawn(command, args, { stdio, env: { ...env }, cwd: io.cwd, detached })
   const exited = new Promise<Ending>((resolve) => {
     child.once('exit', (code, signal) => resolve({ code, signal }))
   })
@@ -168,13 +171,22 @@ export async function startChild(io: Io, order: Order, pipes: Pipes | undefined,
   return {
     pid: child.pid ?? 0,
     kill: (signal) => {
-      child.kill(signal)
+      if (detached) killGroup(child.pid, signal)
+      else child.kill(signal)
     },
     ended: exited.then(async (ending) => {
       await Promise.all(pumps.map((one) => one.drained()))
       outputs.stop()
       return ending
     }),
+  }
+}
+
+function killGroup(pid: number | undefined, signal: NodeJS.Signals): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, signal)
+  } catch {
+    // Nobody is left in it.
   }
 }
 

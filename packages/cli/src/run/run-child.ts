@@ -6,7 +6,7 @@ import { shownError } from '../errors/shown.ts'
 import { type LateCache, lateCache } from '../place/late-cache.ts'
 import { type FreshnessFlags, freshnessOf, readPart } from '../project/freshness.ts'
 import { type Part, partsOf, type Read } from '../project/read-sources.ts'
-import { type SourceFlags, sourcesFor } from '../project/sources.ts'
+import { type Source, type SourceFlags, sourcesFor } from '../project/sources.ts'
 import type { Ending, Order } from './child.ts'
 import { maskedValues, ownEnvironment, revealed } from './child-env.ts'
 import { type Loaded, loadedFrom } from './loaded.ts'
@@ -48,7 +48,7 @@ const isSourceGiven = (flags: RunFlags): boolean =>
   flags.vault.length + (flags.license ?? []).length + flags.env.length + flags['env-file'].length > 0 ||
   flags.project !== undefined
 
-interface Sources {
+export interface Sources {
   readonly read: readonly PartRead[]
   readonly watching: Watching | undefined
   readonly input: Secret | undefined
@@ -64,11 +64,13 @@ const stdinPart = (ref: string): Part => ({
   placeholders: {},
 })
 
-async function readSources(cli: Cli, flags: RunFlags): Promise<Sources> {
+/** Whoever only wants a secret on standard input asks for nothing else. */
+const wantedSources = async (cli: Cli, flags: RunFlags): Promise<readonly Source[]> =>
+  flags.stdin === undefined || isSourceGiven(flags) ? sourcesFor(cli, flags) : []
+
+/** Reads and verifies; nothing is started yet. */
+export async function readSources(cli: Cli, flags: RunFlags, sources: readonly Source[]): Promise<Sources> {
   const freshness = freshnessOf(cli, flags)
-  // Whoever only wants a secret on standard input asks for nothing else.
-  const isWanted = flags.stdin === undefined || isSourceGiven(flags)
-  const sources = isWanted ? await sourcesFor(cli, flags) : []
   const cache = lateCache(fileCache(cli.paths.cache))
   // A stream of changes needs Node's own web; one question does not.
   const network = flags.watch ? undefined : cli.io.leanWeb?.()
@@ -89,7 +91,7 @@ async function readSources(cli: Cli, flags: RunFlags): Promise<Sources> {
 }
 
 /** What the child is started with; made anew with each change. */
-interface Outfit {
+export interface Outfit {
   readonly loaded: Loaded
   readonly variables: ReadonlyMap<string, Read>
   readonly env: Readonly<Record<string, string>>
@@ -103,7 +105,7 @@ function ensureNoNul(env: Readonly<Record<string, string>>): void {
     })
 }
 
-async function outfitOf(cli: Cli, flags: RunFlags, read: readonly PartRead[]): Promise<Outfit> {
+export async function outfitOf(cli: Cli, flags: RunFlags, read: readonly PartRead[]): Promise<Outfit> {
   const { conflict = 'error' } = flags
   const loaded = loadedFrom(read, conflict)
   const unique = unified(shaped(loaded.reads, flags), conflict)
@@ -199,7 +201,7 @@ export async function runChild(cli: Cli, flags: RunFlags, program: string, args:
   if (process.pid === 1 || process.ppid === 1) await (await import('./first-process.ts')).standBehindReaper(cli.io)
   let watching: Watching | undefined
   try {
-    const sources = await readSources(cli, flags)
+    const sources = await readSources(cli, flags, await wantedSources(cli, flags))
     watching = sources.watching
     const ending = await startWith(cli, flags, sources, { program, args, onChange })
     watching?.stop()

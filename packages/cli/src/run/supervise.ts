@@ -43,7 +43,7 @@ async function starterFor(cli: Cli, order: Order): Promise<Starter> {
 }
 
 /** With pipes, where something goes through us. */
-async function started({ io, paths }: Cli, order: Order, ptys?: Ptys): Promise<Running> {
+export async function started({ io, paths }: Pick<Cli, 'io' | 'paths'>, order: Order, ptys?: Ptys): Promise<Running> {
   const count = (order.masker ? 2 : 0) + (order.input ? 1 : 0)
   const pipes = count > 0 ? await takePipes(join(paths.cache, 'pipes'), count) : undefined
   const running = await startChild(io, order, pipes, ptys).catch((error: unknown) => {
