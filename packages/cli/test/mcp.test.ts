@@ -1,79 +1,29 @@
-import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { formsOf } from '../../server/test/canary/forms.ts'
-import { type LicenseWork, workOnLicensesOf } from '../../server/test/provider/background.ts'
+import { workOnLicensesOf } from '../../server/test/provider/background.ts'
 import type { Cli } from '../src/cli.ts'
 import { callTool } from '../src/mcp/tool.ts'
 import { TOOLS } from '../src/mcp/tools.ts'
-import { type McpClient, startMcp } from './mcp-client.ts'
+import type { McpClient } from './mcp-client.ts'
+import { HOSTILE, MESSAGES } from './mcp-messages.ts'
+import { AGENT, type McpScene, SECRETS, startMcpScene } from './mcp-scene.ts'
 import { jsonOf } from './shapes.ts'
-import { type Machine, startWorld, type World } from './world.ts'
 
 // A coding agent over the real streams of the real program: it uses secrets, and none of them is ever in what it is sent. The last
 // test looks for all of them, also those that were made and bought here, in everything that was written.
 // Catches: a value in any answer or diagnostic, a task that runs before a person has allowed it or after it was changed, an agent
 // that allows itself, a child that outlives its call, a message that ends or hangs the server, anything but answers on its output.
 
-const AGENT = ['--profile', 'assistant']
-const SECRETS = {
-  PLAIN_KEY: `sk_${randomBytes(24).toString('base64url')}`,
-  ODD_KEY: `p"a/s+s=é ${randomBytes(18).toString('base64')}`,
-} as const
-
-let world: World
-let machine: Machine
-let work: LicenseWork
-let project: string
+let scene: McpScene
 let client: McpClient
-const clients: McpClient[] = []
-
-const manifest = (tasks: string): void =>
-  writeFileSync(
-    join(project, 'strongroom.toml'),
-    `[env]
-PLAIN_KEY = "sr://prod/app/PLAIN_KEY"
-ODD_KEY = "sr://prod/app/ODD_KEY"
-LOG_LEVEL = "text-of-the-file"
-
-${tasks}`,
-  )
-
-const start = (): McpClient => {
-  const one = startMcp(machine, project, AGENT)
-  clients.push(one)
-  return one
-}
-
-const allow = (name: string) => jsonOf(machineIn(), ['allow', name, '--yes'])
-const machineIn = (): Machine => ({
-  ...machine,
-  call: (args, options = {}) => machine.call(args, { cwd: project, ...options }),
-})
-
 beforeAll(async () => {
-  world = await startWorld()
-  machine = await world.founderMachine()
-  project = join(machine.home, 'project')
-  mkdirSync(project)
-  await jsonOf(machine, ['vault', 'create', 'prod'])
-  for (const [name, value] of Object.entries(SECRETS)) {
-    const ended = await machine.call(['set', `prod/app/${name}`], { input: value })
-    expect(ended.code, ended.stderr).toBe(0)
-  }
-  const create = ['agent', 'create', 'assistant', '--vault', 'prod:write', '--permission', 'machine.all', '--yes']
-  expect((await machine.call(create)).stderr).not.toContain('✗')
-  work = workOnLicensesOf(world.h)
-  manifest('')
-  client = start()
+  scene = await startMcpScene()
+  client = scene.start()
 })
-afterAll(async () => {
-  for (const one of clients) await one.kill('SIGKILL')
-  await work.stop()
-  await world.close()
-})
+afterAll(async () => scene.close())
 
 it('agrees on a version, lists its tools always alike, and says so to whoever asks in any order', async () => {
   for (const version of ['2025-11-25', '2025-06-18']) {
@@ -105,59 +55,16 @@ it('agrees on a version, lists its tools always alike, and says so to whoever as
   expect((await client.request('ping')).result).toEqual({})
 })
 
-const INVALID = -32600
-const MESSAGES: readonly (readonly [what: string, message: string | Uint8Array, code: number])[] = [
-  ['no JSON', '{"jsonrpc":', -32700],
-  ['no UTF-8', new Uint8Array([0x22, 0xff, 0xfe, 0x22]), -32700],
-  ['a batch', '[{"jsonrpc":"2.0","id":"b","method":"ping"}]', INVALID],
-  ['a number', '7', INVALID],
-  ['another version of JSON-RPC', '{"jsonrpc":"1.0","id":"v","method":"ping"}', INVALID],
-  ['an id that is none', '{"jsonrpc":"2.0","id":{},"method":"ping"}', INVALID],
-  ['no method', '{"jsonrpc":"2.0","id":"m"}', INVALID],
-  ['params that are none', '{"jsonrpc":"2.0","id":"p","method":"ping","params":7}', -32602],
-  ['an unknown method', '{"jsonrpc":"2.0","id":"u","method":"secrets/read"}', -32601],
-  ['a method of objects', '{"jsonrpc":"2.0","id":"o","method":"__proto__"}', -32601],
-  ['an unknown tool', '{"jsonrpc":"2.0","id":"t","method":"tools/call","params":{"name":"read_secret"}}', -32602],
-  ['no tool', '{"jsonrpc":"2.0","id":"n","method":"tools/call"}', -32602],
-  ['a cursor', '{"jsonrpc":"2.0","id":"c","method":"tools/list","params":{"cursor":"x"}}', -32602],
-  ['too deep a nest', `${'['.repeat(100_000)}`, INVALID],
-  [
-    'a nest in params',
-    `{"jsonrpc":"2.0","id":"d","method":"ping","params":${'{"a":'.repeat(70)}1${'}'.repeat(71)}`,
-    INVALID,
-  ],
-  ['too long a line', `{"jsonrpc":"2.0","id":"l","method":"${'x'.repeat(1_100_000)}"}`, INVALID],
-]
-
 it('answers every message it does not understand with an error, and goes on', async () => {
   for (const [what, message, code] of MESSAGES) {
     const answer = await client.say(Buffer.concat([Buffer.from(message), Buffer.from('\n')]))
     expect(answer, what).toMatchObject({ jsonrpc: '2.0', error: { code } })
   }
-  client.write('\n  \n{"jsonrpc":"2.0","id":99,"result":{}}\n')
+  client.write('\n  \n{"jsonrpc":"2.0","id":99,"result":{}}\n{"jsonrpc":"2.0",')
+  expect((await client.say('"id":"halves","method":"ping"}\n')).result).toEqual({})
   client.notify('notifications/cancelled', { requestId: 'nobody' })
   expect((await client.request('ping')).result).toEqual({})
 })
-
-const HOSTILE: readonly unknown[] = [
-  [],
-  'text',
-  { value: true },
-  { __proto__: null, constructor: { prototype: {} } },
-  ...['task', 'ref', 'text', 'vault', 'license', 'summary', 'purchaseId'].flatMap((member) =>
-    [
-      7,
-      null,
-      ['x'],
-      { $ne: 1 },
-      '',
-      '../../etc/passwd',
-      'sr://prod/app/PLAIN_KEY?reveal=1',
-      '\u0000',
-      'x'.repeat(20_000),
-    ].map((value) => ({ [member]: value })),
-  ),
-]
 
 it('refuses whatever arguments are not what a tool takes, with a code and the next step', async () => {
   const taken = { list_secrets: ['vault', 'item'], search_licenses: ['text'], report_gap: ['summary'] }
@@ -183,7 +90,7 @@ interface Listed {
 }
 
 it('lists names, references and tasks, and no values', async () => {
-  manifest('[tasks.show]\nrun = ["printenv", "PLAIN_KEY"]\nenv = ["PLAIN_KEY"]\n')
+  scene.manifest('[tasks.show]\nrun = ["printenv", "PLAIN_KEY"]\nenv = ["PLAIN_KEY"]\n')
   const { secrets, project: own } = (await client.call('list_secrets')).data<Listed>()
   const plain = { ref: 'sr://prod/app/PLAIN_KEY', vault: 'prod', item: 'app', label: 'PLAIN_KEY' }
   expect(secrets).toHaveLength(2)
@@ -192,7 +99,7 @@ it('lists names, references and tasks, and no values', async () => {
   expect(own.variables).toContainEqual({ name: 'LOG_LEVEL', ref: null, kind: 'text' })
   expect(own.tasks).toEqual([{ name: 'show', variables: ['PLAIN_KEY'], state: 'not_allowed' }])
   expect(JSON.stringify(own)).not.toContain('text-of-the-file')
-  expect((await machine.call(['set', 'prod/app/a-note', '--no-env'], { input: SECRETS.PLAIN_KEY })).code).toBe(0)
+  expect((await scene.machine.call(['set', 'prod/app/a-note', '--no-env'], { input: SECRETS.PLAIN_KEY })).code).toBe(0)
   const whole = (await client.call('list_secrets', { vault: 'prod', item: 'app' })).data<Listed>()
   expect(whole.secrets).toContainEqual(expect.objectContaining({ label: 'a-note', env: null, kind: 'field' }))
   expect((await client.call('list_secrets', { vault: 'nowhere' })).error().code).toBe('vault_not_found')
@@ -210,11 +117,11 @@ const run = async (task: string, more: object = {}): Promise<Ran> =>
   (await client.call('run_task', { task, ...more })).data<Ran>()
 
 it('runs a task only as a person has allowed it, and never lets an agent allow it', async () => {
-  const ran = join(project, 'ran')
-  manifest(`[tasks.mark]\nrun = ["touch", "ran"]\n`)
+  const ran = join(scene.project, 'ran')
+  scene.manifest(`[tasks.mark]\nrun = ["touch", "ran"]\n`)
   const { code, hint } = (await client.call('run_task', { task: 'mark' })).error()
   expect([code, hint]).toEqual(['task_not_allowed', 'a person looks at it and runs: strongroom allow mark'])
-  const own = machineIn()
+  const own = scene.machine
   const refused = async (args: readonly string[], env: Record<string, string> = {}) =>
     (await own.call([...args, '--json'], { env })).error().code
   expect(await refused(['allow', 'mark', '--yes'], { CLAUDECODE: '1' })).toBe('allow_refused_for_agent')
@@ -227,7 +134,7 @@ it('runs a task only as a person has allowed it, and never lets an agent allow i
   expect(shown.stderr).toMatch(
     /task mark in .*\n +runs +touch ran\n +gets +LOG_LEVEL of text[\s\S]*PLAIN_KEY of sr:\/\/prod\/app\/PLAIN_KEY/,
   )
-  const folder = join(machine.home, '.config/strongroom/allowed-tasks')
+  const folder = join(scene.machine.home, '.config/strongroom/allowed-tasks')
   const [file = ''] = readdirSync(folder)
   expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600)
   expect(await run('mark')).toMatchObject({ exitCode: 0, variables: ['LOG_LEVEL', 'ODD_KEY', 'PLAIN_KEY'] })
@@ -238,21 +145,20 @@ it('runs a task only as a person has allowed it, and never lets an agent allow i
     ['what it gets', `[tasks.mark]\nrun = ["touch", "ran"]\nenv = ["PLAIN_KEY"]\n`],
     ['where a variable comes from', `[tasks.mark]\nrun = ["touch", "ran"]\n[env.x]\n`],
   ] as const) {
-    manifest(text)
+    scene.manifest(text)
     if (what.startsWith('where'))
       writeFileSync(
-        join(project, 'strongroom.toml'),
-        readFileSync(join(project, 'strongroom.toml'), 'utf8').replace('app/ODD_KEY', 'app/PLAIN_KEY'),
+        join(scene.project, 'strongroom.toml'),
+        readFileSync(join(scene.project, 'strongroom.toml'), 'utf8').replace('app/ODD_KEY', 'app/PLAIN_KEY'),
       )
     expect((await client.call('run_task', { task: 'mark' })).error().code, what).toBe('task_changed')
   }
-  expect(existsSync(join(project, 'changed'))).toBe(false)
-  const elsewhere = join(machine.home, 'elsewhere')
+  expect(existsSync(join(scene.project, 'changed'))).toBe(false)
+  const elsewhere = join(scene.machine.home, 'elsewhere')
   mkdirSync(elsewhere)
-  manifest(`[tasks.mark]\nrun = ["touch", "ran"]\n`)
-  writeFileSync(join(elsewhere, 'strongroom.toml'), readFileSync(join(project, 'strongroom.toml')))
-  const other = startMcp(machine, elsewhere, AGENT)
-  clients.push(other)
+  scene.manifest(`[tasks.mark]\nrun = ["touch", "ran"]\n`)
+  writeFileSync(join(elsewhere, 'strongroom.toml'), readFileSync(join(scene.project, 'strongroom.toml')))
+  const other = scene.start(elsewhere)
   expect((await other.call('run_task', { task: 'mark' })).error().code).toBe('task_not_allowed')
   expect(await other.end()).toBe(0)
   expect(await run('mark')).toMatchObject({ exitCode: 0 })
@@ -270,8 +176,8 @@ for (const one of v) for (const s of [process.stdout, process.stderr]) {
   for (const c of one) s.write(c)
 }
 process.stdin.on('data', () => process.exit(9)).on('end', () => process.exit(5))`
-  writeFileSync(join(project, 'leak.mjs'), script)
-  manifest(`[tasks.leak]
+  writeFileSync(join(scene.project, 'leak.mjs'), script)
+  scene.manifest(`[tasks.leak]
 run = [${JSON.stringify(process.execPath)}, "leak.mjs"]
 [tasks.shell]
 run = "echo to shell: $ODD_KEY; exit 3"
@@ -281,7 +187,7 @@ run = "yes é | head -c 200000; printf end"
 [tasks.none]
 run = ["no-such-program"]
 `)
-  for (const task of ['leak', 'shell', 'much', 'none']) await allow(task)
+  for (const task of ['leak', 'shell', 'much', 'none']) await scene.allow(task)
   const leak = await run('leak')
   expect(leak).toMatchObject({ exitCode: 5, signal: null, timedOut: false })
   for (const { text } of [leak.stdout, leak.stderr]) {
@@ -315,7 +221,7 @@ const isRunning = (pid: number): boolean => {
 
 /** The two processes of the task `wait`, once they are there. */
 async function pids(): Promise<readonly number[]> {
-  const file = join(project, 'pids')
+  const file = join(scene.project, 'pids')
   await expect
     .poll(() => (existsSync(file) ? readFileSync(file, 'utf8') : ''), { timeout: 20_000 })
     .toMatch(/^\d+ \d+\n$/)
@@ -327,8 +233,8 @@ const gone = (all: readonly number[]) =>
   expect.poll(() => all.filter(isRunning), { timeout: 10_000, interval: 20 }).toEqual([])
 
 it('ends a task with everything it has started when it is cancelled, takes too long, or the server ends', async () => {
-  manifest(`[tasks.wait]\nrun = "sleep 600 & echo $$ $! > pids; wait"\nenv = []\n`)
-  await allow('wait')
+  scene.manifest(`[tasks.wait]\nrun = "sleep 600 & echo $$ $! > pids; wait"\nenv = []\n`)
+  await scene.allow('wait')
   const { id, answer } = client.begin('tools/call', { name: 'run_task', arguments: { task: 'wait' } })
   const cancelled = await pids()
   expect(cancelled.filter(isRunning)).toHaveLength(2)
@@ -341,7 +247,7 @@ it('ends a task with everything it has started when it is cancelled, takes too l
   expect(slow).toMatchObject({ timedOut: true, signal: 'SIGTERM', exitCode: null })
   await gone(await pids())
 
-  const other = start()
+  const other = scene.start()
   void other.begin('tools/call', { name: 'run_task', arguments: { task: 'wait' } })
   const left = await pids()
   expect(await other.kill('SIGTERM')).toBe(0)
@@ -356,7 +262,7 @@ it('makes a value that nobody is told, and replaces none unless it is asked to',
     created: true,
     length: 40,
   })
-  const value = async () => (await machine.call(['read', ref])).stdout
+  const value = async () => (await scene.machine.call(['read', ref])).stdout
   const first = await value()
   expect(first).toMatch(/^[A-Za-z0-9]{40}$/)
   expect((await client.call('generate_secret', { ref })).error().code).toBe('secret_exists')
@@ -388,10 +294,16 @@ it('buys within budgets, once for one key, and asks again for what takes longer'
   )
   const order = { license: 'sandbox-monthly', vault: 'new:mailer', maxPrice: '12.50' }
   expect((await client.call('buy_license', order)).error().code).toBe('insufficient_credit')
-  await jsonOf(machine, ['license', 'test-credit'])
+  await jsonOf(scene.machine, ['license', 'test-credit'])
   expect((await client.call('buy_license', { license: 'sandbox-monthly' })).error().code).toBe('usage')
   expect((await client.call('buy_license', { ...order, maxPrice: '12' })).error().code).toBe('quote_expired')
-  const { budgetId } = await jsonOf<{ budgetId: string }>(machine, ['budget', 'create', 'assistant', '--daily', '5'])
+  const { budgetId } = await jsonOf<{ budgetId: string }>(scene.machine, [
+    'budget',
+    'create',
+    'assistant',
+    '--daily',
+    '5',
+  ])
   const { code, message } = (await client.call('buy_license', order)).error()
   expect([code, message]).toEqual(['budget_exceeded', expect.stringContaining('5.00 USD left')])
   const { budgets } = (await client.call('budget_status')).data<{ budgets: { budgetId: string }[] }>()
@@ -402,14 +314,14 @@ it('buys within budgets, once for one key, and asks again for what takes longer'
       windows: [expect.objectContaining({ kind: 'daily', limit: '5.00 USD', remaining: '5.00 USD' })],
     }),
   ])
-  await jsonOf(machine, ['budget', 'end', budgetId, '--yes'])
+  await jsonOf(scene.machine, ['budget', 'end', budgetId, '--yes'])
 
-  await work.stop()
+  await scene.work.stop()
   const keyed = { ...order, idempotencyKey: 'once-and-only-once', waitSeconds: 0 }
   const begun = (await client.call('buy_license', keyed)).data<Bought>()
   expect(begun).toMatchObject({ done: false, state: 'reserved', price: '12.50 USD', itemId: null })
   expect((await client.call('buy_license', keyed)).data<Bought>().purchaseId).toBe(begun.purchaseId)
-  work = workOnLicensesOf(world.h)
+  scene.work = workOnLicensesOf(scene.world.h)
   const done = (await client.call('buy_license', { purchaseId: begun.purchaseId })).data<Bought>()
   expect(done).toMatchObject({
     purchaseId: begun.purchaseId,
@@ -417,8 +329,8 @@ it('buys within budgets, once for one key, and asks again for what takes longer'
     state: 'completed',
     itemId: expect.any(String),
   })
-  expect(await jsonOf(machine, ['license', 'list', ...AGENT])).toHaveLength(1)
-  const env = await machine.call(['license', 'env', 'sandbox-monthly', ...AGENT, '--json'])
+  expect(await jsonOf(scene.machine, ['license', 'list', ...AGENT])).toHaveLength(1)
+  const env = await scene.machine.call(['license', 'env', 'sandbox-monthly', ...AGENT, '--json'])
   made.push((env.json().data as { values: { SANDBOX_LICENSE_KEY: string } }).values.SANDBOX_LICENSE_KEY)
 })
 
@@ -439,14 +351,14 @@ it('gives nothing that the shape of an answer does not name', async () => {
 })
 
 it('ends when its input ends, after it has answered', async () => {
-  const other = start()
+  const other = scene.start()
   const { answer } = other.begin('tools/call', { name: 'list_secrets', arguments: {} })
   expect(await other.end()).toBe(0)
   expect((await answer).result).toMatchObject({ structuredContent: { total: 4 } })
 })
 
 it('has written no secret, in no encoding, to either stream', async () => {
-  const all = clients.map((one) => one.transcript()).join('\n')
+  const all = scene.transcript()
   const secrets = [...Object.values(SECRETS), ...made]
   expect(secrets).toHaveLength(5)
   const found = secrets.flatMap((secret, i) =>
@@ -460,8 +372,9 @@ it('has written no secret, in no encoding, to either stream', async () => {
   expect(
     formsOf(SECRETS.ODD_KEY).some((form) => `x${Buffer.from(SECRETS.ODD_KEY).toString('base64')}`.includes(form)),
   ).toBe(true)
-  const strange = clients
-    .flatMap((one) => one.stdout().split('\n'))
+  const strange = scene
+    .stdout()
+    .split('\n')
     .filter((line) => line !== '' && !line.startsWith('{"jsonrpc":"2.0",'))
   expect(strange).toEqual([])
 })

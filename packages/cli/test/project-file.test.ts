@@ -1,9 +1,15 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { parseManifest } from '../src/project/manifest.ts'
+import { tasksNear } from '../src/project/tasks.ts'
 import { filled, placesIn, type TemplateType, typeOfFile } from '../src/project/template.ts'
 
 // Catches: a key that is passed over, a line that is named wrongly, an environment that takes more than it extends, a value that
-// breaks out of the quotes it is filled into.
+// breaks out of the quotes it is filled into, a task that is another one and passes for the one that was allowed, one that asks for
+// nothing and gets everything.
+// Seen red: a digest without the sources, without the name; `env = []` taken for no list.
 
 const GOOD = `project = "storefront"
 
@@ -55,6 +61,9 @@ it('reads text, references and environments that extend others', async () => {
 const REFUSED: readonly (readonly [problem: string, text: string, line: number, words: string])[] = [
   ['an unknown key', 'project = "p"\nvalut = "x"\n', 2, 'valut is unknown'],
   ['an unknown key of a reference', '[env]\nA = { ref = "sr://a/b/c", requierd = true }\n', 2, 'requierd'],
+  ['a task without a command', '[env]\n[tasks.t]\nenv = ["A"]\n', 2, 'tasks.t.run is missing'],
+  ['a task with an empty command', '[tasks.t]\nrun = " "\n', 1, 'tasks.t.run is missing'],
+  ['a task that is a number', '[tasks.t]\nrun = 7\n', 2, 'tasks.t.run is no text or list'],
   ['an unknown key of a task', '[tasks.t]\nrun = ["x"]\nwhen = "y"\n', 3, 'tasks.t.when'],
   ['a broken reference', '[env]\n# comment\nA = "sr://only/two"\n', 3, 'sr://vault/item/field'],
   ['a list', '[env]\nA = ["x"]\n', 2, 'neither text nor a reference'],
@@ -71,6 +80,37 @@ it.each(REFUSED)('refuses %s with its line', async (_, text, line, words) => {
     message: expect.stringContaining(`strongroom.toml, line ${line}:`),
   })
   await expect(read(text)).rejects.toThrow(words)
+})
+
+it('knows a task again by what it runs, what it gets and where, and by nothing else', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sr-tasks-'))
+  const tasks = async (text: string) => {
+    writeFileSync(join(folder, 'strongroom.toml'), text)
+    const found = await tasksNear(folder)
+    return found?.tasks ?? []
+  }
+  const digest = async (text: string) => (await tasks(text))[0]?.digest
+  const env = '[env]\nA = "sr://v/i/A"\nB = "sr://v/i/B"\n'
+  const task = '[tasks.t]\nrun = ["x"]\nenv = ["A"]\n'
+  const first = await digest(env + task)
+  expect(await digest(`${task}[env]\nC = "c"\nB = "sr://v/i/C"\nA = "sr://v/i/A"\n`)).toBe(first)
+  for (const other of [
+    `${env}[tasks.t]\nrun = "x"\nenv = ["A"]\n`,
+    `${env}[tasks.u]\nrun = ["x"]\nenv = ["A"]\n`,
+    `${env}[tasks.t]\nrun = ["x"]\nenv = ["A", "B"]\n`,
+    `[env]\nA = "sr://w/i/A"\n${task}`,
+    `[env]\nA = { ref = "sr://v/i/A", required = false }\n${task}`,
+    `licenses = ["l"]\n${env}${task}`,
+  ])
+    expect(await digest(other), other).not.toBe(first)
+  const whole = 'project = "p"\nlicenses = ["l"]\n[tasks.all]\nrun = "x"\n[tasks.none]\nrun = "x"\nenv = []\n'
+  const [all, none] = await tasks(whole)
+  expect(all?.sources).toEqual([
+    { kind: 'project', project: 'p' },
+    { kind: 'license', license: 'l' },
+  ])
+  expect(none?.sources).toEqual([])
+  rmSync(folder, { recursive: true })
 })
 
 const VALUE = `p"a'$s\\s`
