@@ -116,6 +116,11 @@ it('makes an agent by keyboard, whose bundle reads a secret elsewhere, and shows
   expect(env.names).toContain('DATABASE_URL')
   await page.getByText('First contact').waitFor()
   await page.getByText(/from 127\.0\.0\.1 it read the variables of a vault/).waitFor()
+  await pressOn(page, button(tab, 'MCP'))
+  expect(JSON.parse((await page.locator('pre').textContent()) ?? '')).toEqual({
+    mcpServers: { strongroom: { command: 'strongroom', args: ['mcp', '--profile', 'checkout-bot-2'] } },
+  })
+  await page.getByText('strongroom login --bundle checkout-bot-2.bundle --profile checkout-bot-2').waitFor()
   await pressOn(page, page.getByRole('link', { name: 'Go to checkout-bot-2' }))
   await page.getByText('fields it can decrypt').waitFor()
   await page.getByText('25.00 USD', { exact: true }).waitFor()

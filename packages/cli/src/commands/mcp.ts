@@ -37,6 +37,10 @@ export const mcp = command({
   output: async () => (await import('../schemas/mcp.ts')).messageShape,
   run: async (cli) => {
     const [{ serve }, { TOOLS }] = await Promise.all([import('../mcp/serve.ts'), import('../mcp/tools.ts')])
+    if (cli.io.stdin.isTTY)
+      cli.say(
+        'strongroom: waits for JSON-RPC, one message a line; meant to be started by the program of a coding agent',
+      )
     const controller = new AbortController()
     const end = (): void => controller.abort()
     for (const signal of ENDING) process.on(signal, end)

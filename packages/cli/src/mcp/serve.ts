@@ -11,7 +11,7 @@ import { callTool, type Tool } from './tool.ts'
 export const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
 
 const LONGEST_MESSAGE = 1_048_576
-const MOST_AT_ONCE = 16
+const MOST_AT_ONCE = 8
 /** Whoever closes its end still reads what is answered soon. */
 const LAST_ANSWERS_MS = 5000
 

@@ -1,6 +1,7 @@
-import type { Strongroom } from '@strongroom/sdk'
+import type { ItemSummary, Strongroom } from '@strongroom/sdk'
 import { Type } from 'typebox'
 import type { Cli } from '../../cli.ts'
+import { CliError } from '../../errors/cli-error.ts'
 import { explainingKeys } from '../../errors/wrapped-key.ts'
 import { referenceOf } from '../../place/reference.ts'
 import { stateOf } from '../../project/allowed-tasks.ts'
@@ -37,9 +38,12 @@ const found = (vault: string, item: string, label: string, isExported: boolean):
   kind: isExported ? 'variable' : 'field',
 })
 
+const namedIn = (vault: string, rows: readonly ItemSummary[]): readonly Found[] =>
+  rows.flatMap(({ name, labels }) => labels.map((label) => found(vault, name, label, true)))
+
 async function inVault(cli: Cli, { items }: Strongroom, vault: string): Promise<readonly Found[]> {
   const rows = await explainingKeys(cli, vault, async () => items.list(vault, { signal: cli.signal }))
-  return rows.flatMap((row) => row.labels.map((label) => found(vault, row.name, label, true)))
+  return namedIn(vault, rows)
 }
 
 /** All of its fields, also those that no process gets. */
@@ -48,15 +52,36 @@ async function inItem(cli: Cli, { items }: Strongroom, vault: string, item: stri
   return read.fields.map(({ label, isEnvironmentVariable }) => found(vault, read.name, label, isEnvironmentVariable))
 }
 
-async function inVaults(cli: Cli, strongroom: Strongroom): Promise<readonly Found[]> {
-  const vaults = await strongroom.vaults.list({ signal: cli.signal })
-  const active = vaults.filter(({ status, role }) => status === 'active' && role !== null)
-  const all: Found[] = []
-  for (const vault of active) {
-    if (all.length > MOST) break
-    all.push(...(await inVault(cli, strongroom, vault.name)))
+interface Everything {
+  readonly secrets: readonly Found[]
+  /** Vaults whose key nobody has shared with this agent: one of them is no reason to name nothing. */
+  readonly unreadable: readonly string[]
+}
+
+const isMissingKey = (error: unknown): boolean =>
+  (error as { name?: unknown } | undefined)?.name === 'NoWrappedKeyError'
+
+async function inVaults({ signal }: Cli, { vaults, items }: Strongroom): Promise<Everything> {
+  const active = (await vaults.list({ signal })).filter(({ status, role }) => status === 'active' && role !== null)
+  const secrets: Found[] = []
+  const unreadable: string[] = []
+  for (const { name, vaultId } of active) {
+    if (secrets.length > MOST) break
+    const rows = await items.list(vaultId, { signal }).catch((error: unknown) => {
+      if (!isMissingKey(error)) throw error
+      unreadable.push(name)
+      return []
+    })
+    secrets.push(...namedIn(name, rows))
   }
-  return all
+  return { secrets, unreadable }
+}
+
+async function wantedBy(cli: Cli, strongroom: Strongroom, vault?: string, item?: string): Promise<Everything> {
+  if (vault === undefined) return inVaults(cli, strongroom)
+  const secrets =
+    item === undefined ? await inVault(cli, strongroom, vault) : await inItem(cli, strongroom, vault, item)
+  return { secrets, unreadable: [] }
 }
 
 const projectShape = closed({
@@ -102,18 +127,21 @@ export const listSecrets = tool({
   output: closed({
     secrets: Type.Array(secret),
     total: Type.Integer({ description: 'more than are listed where there are very many' }),
+    unreadable: Type.Array(Type.String(), { description: 'vaults that nobody has shared the key of with you' }),
     project: Type.Union([projectShape, Type.Null()]),
   }),
   annotations: LOOKS,
   run: async (cli, { vault, item }) => {
     const strongroom = await cli.strongroom()
-    const all =
-      vault === undefined
-        ? await inVaults(cli, strongroom)
-        : item === undefined
-          ? await inVault(cli, strongroom, vault)
-          : await inItem(cli, strongroom, vault, item)
+    if (item !== undefined && vault === undefined)
+      throw new CliError('usage', 'an item is in a vault', { fix: 'give vault, too' })
+    const { secrets, unreadable } = await wantedBy(cli, strongroom, vault, item)
     const project = await tasksNear(cli.io.cwd)
-    return { secrets: all.slice(0, MOST), total: all.length, project: project ? await projectOf(cli, project) : null }
+    return {
+      secrets: secrets.slice(0, MOST),
+      total: secrets.length,
+      unreadable,
+      project: project ? await projectOf(cli, project) : null,
+    }
   },
 })

@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { CommandWords, CopyButton } from '../../ui/copy.tsx'
+import { CommandWords, CopyButton, CopyLine } from '../../ui/copy.tsx'
 import { shellWord } from '../../ui/shell-word.ts'
 
 // How a program is told that it is this agent, with the real names filled in. The bundle itself is in none of them.
@@ -14,10 +14,13 @@ export interface Place {
 
 const nameFor = (name: string): string => name.toLowerCase().replace(/[^a-z0-9-]+/g, '-')
 
+const logIn = ({ name }: Place): string =>
+  `strongroom login --bundle ${shellWord(`${name}.bundle`)} --profile ${shellWord(name)}`
+
 const SNIPPETS = {
-  CLI: ({ name, vault }: Place) =>
-    `strongroom login --bundle ${shellWord(`${name}.bundle`)} --profile ${shellWord(name)}
-strongroom run --profile ${shellWord(name)} --vault ${shellWord(vault)} -- node server.js`,
+  CLI: (place: Place) =>
+    `${logIn(place)}
+strongroom run --profile ${shellWord(place.name)} --vault ${shellWord(place.vault)} -- node server.js`,
   TypeScript: ({ vault, item, variable, name }: Place) =>
     `// STRONGROOM_BUNDLE_FILE=${name}.bundle
 import { Strongroom } from '@strongroom/sdk'
@@ -49,9 +52,24 @@ containers:
 volumes:
   - name: strongroom
     secret: { secretName: ${nameFor(name)}, defaultMode: 0400 }`,
+  MCP: ({ name }: Place) =>
+    JSON.stringify(
+      { mcpServers: { strongroom: { command: 'strongroom', args: ['mcp', '--profile', name] } } },
+      null,
+      2,
+    ),
 } as const
 type Way = keyof typeof SNIPPETS
 const WAYS = Object.keys(SNIPPETS) as Way[]
+
+/** Of a coding agent: the file is for its program, and these are for a person. */
+const McpSteps = ({ place }: { readonly place: Place }) => (
+  <>
+    <CopyLine label="Once, where the coding agent works" text={logIn(place)} />
+    <CopyLine label="For each task of strongroom.toml that it may run" text="strongroom allow TASK" />
+    <span className="text-label text-ink-3">.mcp.json, in the folder of the project</span>
+  </>
+)
 
 export function ConnectSnippets({ place }: { readonly place: Place }) {
   const [way, setWay] = useState<Way>('CLI')
@@ -72,6 +90,7 @@ export function ConnectSnippets({ place }: { readonly place: Place }) {
           </button>
         ))}
       </fieldset>
+      {way === 'MCP' && <McpSteps place={place} />}
       <div className="flex items-start gap-1 rounded-control border border-rule bg-raised py-2 pr-1 pl-3">
         <pre className="min-w-0 flex-1 whitespace-pre-wrap">
           <CommandWords text={text} />
