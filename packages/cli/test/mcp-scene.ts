@@ -10,6 +10,8 @@ import { type Machine, startWorld, type World } from './world.ts'
 // A project on the machine of a person, two random secrets in its vault, and an agent that may use them.
 
 export const AGENT = ['--profile', 'assistant']
+/** May read the vault, and nothing that it does not need for that. */
+export const READER = 'reader'
 export const SECRETS = {
   PLAIN_KEY: `sk_${randomBytes(24).toString('base64url')}`,
   ODD_KEY: `p"a/s+s=é ${randomBytes(18).toString('base64')}`,
@@ -23,8 +25,8 @@ export interface McpScene {
   /** Writes strongroom.toml: both secrets, a text, and what is given. */
   manifest(tasks: string): void
   allow(task: string): Promise<unknown>
-  /** One more server, in the project unless said otherwise. */
-  start(folder?: string): McpClient
+  /** One more server, in the project and as the assistant unless said otherwise. */
+  start(folder?: string, profile?: readonly string[]): McpClient
   /** Everything that any of them has written. */
   transcript(): string
   stdout(): string
@@ -39,7 +41,8 @@ async function prepare(machine: Machine): Promise<void> {
     expect(ended.code, ended.stderr).toBe(0)
   }
   const create = ['agent', 'create', 'assistant', '--vault', 'prod:write', '--permission', 'machine.all', '--yes']
-  expect((await machine.call(create)).stderr).not.toContain('✗')
+  for (const one of [create, ['agent', 'create', READER, '--vault', 'prod', '--yes']])
+    expect((await machine.call(one)).stderr).not.toContain('✗')
 }
 
 export async function startMcpScene(): Promise<McpScene> {
@@ -70,8 +73,8 @@ ${tasks}`,
     project,
     manifest,
     allow: (task) => jsonOf(machine, ['allow', task, '--yes']),
-    start: (folder = project) => {
-      const client = startMcp(machine, folder, AGENT)
+    start: (folder = project, profile = AGENT) => {
+      const client = startMcp(machine, folder, profile)
       clients.push(client)
       return client
     },

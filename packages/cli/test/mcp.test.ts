@@ -9,7 +9,7 @@ import { callTool } from '../src/mcp/tool.ts'
 import { TOOLS } from '../src/mcp/tools.ts'
 import type { McpClient } from './mcp-client.ts'
 import { HOSTILE, MESSAGES } from './mcp-messages.ts'
-import { AGENT, type McpScene, SECRETS, startMcpScene } from './mcp-scene.ts'
+import { AGENT, type McpScene, READER, SECRETS, startMcpScene } from './mcp-scene.ts'
 import { jsonOf } from './shapes.ts'
 
 // A coding agent over the real streams of the real program: it uses secrets, and none of them is ever in what it is sent. The last
@@ -19,7 +19,7 @@ import { jsonOf } from './shapes.ts'
 // Seen red: a masker without values; `allow` for an agent; a task that nobody has allowed, one whose digest is not compared; a cancel that
 // nobody hears, a task without a group of its own, a SIGTERM that is not caught; arguments, depth and length that are not looked at; an
 // answer that is not held against its shape, one that is dropped at the end of the input; a generated value that replaces another one, or
-// is in a diagnostic as hex; a purchase without its key.
+// is in a diagnostic as hex; a purchase without its key; a refusal that is taken for a missing key.
 
 let scene: McpScene
 let client: McpClient
@@ -355,11 +355,34 @@ it('gives nothing that the shape of an answer does not name', async () => {
   }
 })
 
-it('ends when its input ends, after it has answered', async () => {
-  const other = scene.start()
+it('names the vaults whose key is missing and lists the others; passes over no other refusal', async () => {
+  const listing = (name: string) => {
+    const refusal = Object.assign(new Error(name), { name })
+    const vaults = ['shut', 'open'].map((vault) => ({ name: vault, vaultId: vault, status: 'active', role: 'READ' }))
+    const strongroom = {
+      vaults: { list: async () => vaults },
+      items: { list: async (id: string) => (id === 'shut' ? Promise.reject(refusal) : [{ name: 'i', labels: ['A'] }]) },
+    }
+    const cli = { strongroom: async () => strongroom, io: { cwd: '/' } } as unknown as Cli
+    const tool = TOOLS.find((one) => one.name === 'list_secrets')
+    return tool && callTool(tool, cli, {})
+  }
+  const structuredContent = { secrets: [{ ref: 'sr://open/i/A' }], unreadable: ['shut'] }
+  expect(await listing('NoWrappedKeyError')).toMatchObject({ structuredContent })
+  expect(await listing('SignatureInvalidError')).toMatchObject({ isError: true })
+})
+
+it('does for an agent that may only read what it may, and ends when its input ends, after it has answered', async () => {
+  const other = scene.start(scene.project, ['--profile', READER])
+  scene.manifest('[tasks.read]\nrun = "echo $PLAIN_KEY"\nenv = ["PLAIN_KEY"]\n')
+  await scene.allow('read')
+  const ran = (await other.call('run_task', { task: 'read' })).data<Ran>()
+  expect(ran).toMatchObject({ exitCode: 0, stdout: { text: '‹PLAIN_KEY›\n' } })
+  const made = await other.call('generate_secret', { ref: 'prod/made/MORE' })
+  expect(made.error().code).toMatch(/denied|forbidden/)
   const { answer } = other.begin('tools/call', { name: 'list_secrets', arguments: {} })
   expect(await other.end()).toBe(0)
-  expect((await answer).result).toMatchObject({ structuredContent: { total: 4 } })
+  expect((await answer).result).toMatchObject({ structuredContent: { total: 3, unreadable: [] } })
 })
 
 it('has written no secret, in no encoding, to either stream', async () => {
