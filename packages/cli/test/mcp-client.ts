@@ -64,7 +64,9 @@ const endOf = (child: ChildProcessWithoutNullStreams): Promise<number | null> =>
   new Promise((resolve) => child.once('close', (code) => resolve(code)))
 
 export function startMcp(machine: Machine, cwd: string, args: readonly string[] = []): McpClient {
-  const child = spawn(process.execPath, [BIN, 'mcp', ...args], { env: machine.env, cwd, stdio: 'pipe' })
+  // Whoever starts it cannot give a task other variables than were allowed.
+  const env = { ...machine.env, STRONGROOM_VAULT: 'nowhere', STRONGROOM_ENV: 'nothing' }
+  const child = spawn(process.execPath, [BIN, 'mcp', ...args], { env, cwd, stdio: 'pipe' })
   const ended = endOf(child)
   const [stdout, stderr]: [Buffer[], Buffer[]] = [[], []]
   const waiting = new Map<string | number, (message: Message) => void>()

@@ -16,8 +16,8 @@ import { jsonOf } from './shapes.ts'
 // test looks for all of them, also those that were made and bought here, in everything that was written.
 // Catches: a value in any answer or diagnostic, a task that runs before a person has allowed it or after it was changed, an agent
 // that allows itself, a child that outlives its call, a message that ends or hangs the server, anything but answers on its output.
-// Seen red: a masker without values; `allow` for an agent; a task that nobody has allowed, one whose digest is not compared; a cancel that
-// nobody hears, a task without a group of its own, a SIGTERM that is not caught; arguments, depth and length that are not looked at; an
+// Seen red: a masker without values; `allow` for an agent; a task that nobody has allowed, one whose digest is not compared, one whose variables
+// the environment decides; a cancel that nobody hears, a task without a group of its own or without agent mode, a SIGTERM that is not caught; arguments, depth and length that are not looked at; an
 // answer that is not held against its shape, one that is dropped at the end of the input; a generated value that replaces another one, or
 // is in a diagnostic as hex; a purchase without its key; a refusal that is taken for a missing key.
 
@@ -38,7 +38,7 @@ it('agrees on a version, lists its tools always alike, and says so to whoever as
     })
     expect(result).toMatchObject({ protocolVersion: version, capabilities: { tools: {} } })
   }
-  const { result: unknown } = await client.request('initialize', { protocolVersion: '1999-01-01' })
+  const { result: unknown } = await client.request('initialize', { protocolVersion: '2025-03-26' })
   expect(unknown).toMatchObject({ protocolVersion: '2025-11-25', serverInfo: { name: 'strongroom' } })
   client.notify('notifications/initialized')
   const { result } = await client.request('tools/list')
@@ -185,7 +185,7 @@ process.stdin.on('data', () => process.exit(9)).on('end', () => process.exit(5))
   scene.manifest(`[tasks.leak]
 run = [${JSON.stringify(process.execPath)}, "leak.mjs"]
 [tasks.shell]
-run = "echo to shell: $ODD_KEY; exit 3"
+run = "echo to shell: $ODD_KEY, agent mode $STRONGROOM_AGENT_MODE; exit 3"
 env = ["ODD_KEY"]
 [tasks.much]
 run = "yes é | head -c 200000; printf end"
@@ -201,7 +201,7 @@ run = ["no-such-program"]
   }
   expect(await run('shell')).toMatchObject({
     exitCode: 3,
-    stdout: { text: 'to shell: ‹ODD_KEY›\n' },
+    stdout: { text: 'to shell: ‹ODD_KEY›, agent mode 1\n' },
     variables: ['ODD_KEY'],
   })
   const much = await run('much')

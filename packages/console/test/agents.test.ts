@@ -14,8 +14,8 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 // Seen red: Continue without a stored key, no question on leaving, a resume that wraps nothing, a signature that is never sent, one for
 // another key than the pasted one, a rotation that tells the server before the new bundle is stored, a vault whose key counts without
 // being held, a second budget, a group or an expiry that does not count in a comparison, a wizard that does not send the limits, a day
-// that is chosen and not named, an agent that has expired and is called active; of a simulated call, an answer that outlives its question, a
-// vault that is not the chosen one, an address that is not sent.
+// that is chosen and not named, an agent that has expired and is called active, lines for .mcp.json without the agent; of a simulated call,
+// an answer that outlives its question, a vault that is not the chosen one, an address that is not sent.
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 

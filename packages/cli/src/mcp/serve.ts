@@ -7,8 +7,8 @@ import { callTool, type Tool } from './tool.ts'
 // The Model Context Protocol over standard input and output. Nothing is remembered between two requests but those under way, so
 // there is no order in which they have to come.
 
-/** The newest first: what is offered to a client that asks for one we do not know. */
-export const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'] as const
+/** The newest first: what is offered to a client that asks for one we do not know. Those before could send several messages a line. */
+const PROTOCOL_VERSIONS = ['2025-11-25', '2025-06-18'] as const
 
 const LONGEST_MESSAGE = 1_048_576
 const MOST_AT_ONCE = 8
@@ -67,57 +67,62 @@ async function answerTo(served: Served, { method, params }: Request, signal: Abo
   return { result: listed(served.tools) }
 }
 
-/** Serves until the input ends or the signal comes; what is under way then is ended before this returns. */
-export async function serve(served: Served): Promise<void> {
-  const { io, signal } = served
+interface Desk {
+  take(message: Incoming): void
+  endAll(): void
+  /** When nothing is under way any more. */
+  done(): Promise<unknown>
+}
+
+/** Where requests are taken, answered and cancelled. */
+function openDesk(served: Served): Desk {
   const underWay = new Map<Id, AbortController>()
   const working = new Set<Promise<void>>()
-
   const send = (message: object): void => {
-    io.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
+    served.io.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`)
   }
-  const answer = async (request: Request, { signal: cancelled }: AbortController): Promise<void> => {
-    const { id } = request
-    const answered = await answerTo(served, request, cancelled).catch(() =>
-      refused(RPC.internal, 'this program failed'),
-    )
-    underWay.delete(id)
+  const answer = async (request: Request, { signal }: AbortController): Promise<void> => {
+    const answered = await answerTo(served, request, signal).catch(() => refused(RPC.internal, 'this program failed'))
+    underWay.delete(request.id)
     // Who has cancelled waits for no answer.
-    if (!cancelled.aborted) send({ id, ...answered })
+    if (!signal.aborted) send({ id: request.id, ...answered })
   }
   const problemOf = ({ id }: Request): Answer | undefined => {
     if (underWay.has(id)) return refused(RPC.invalid, 'this id is under way already')
-    return underWay.size < MOST_AT_ONCE
-      ? undefined
-      : refused(RPC.busy, `${MOST_AT_ONCE} requests are under way already`)
+    if (underWay.size < MOST_AT_ONCE) return undefined
+    return refused(RPC.busy, `${MOST_AT_ONCE} requests are under way already`)
   }
   const begin = (request: Request): void => {
-    const { id } = request
-    const problem = problemOf(request)
-    if (problem) send({ id, ...problem })
-    else {
-      const controller = new AbortController()
-      underWay.set(id, controller)
-      const work = answer(request, controller).finally(() => working.delete(work))
-      working.add(work)
-    }
+    const controller = new AbortController()
+    underWay.set(request.id, controller)
+    const work = answer(request, controller).finally(() => working.delete(work))
+    working.add(work)
   }
-  const take = (message: Incoming): void => {
-    if (message.kind === 'request') begin(message)
-    else if (message.kind === 'refused') send({ id: message.id, error: message.error })
-    else if (message.kind === 'notification' && message.method === 'notifications/cancelled')
-      underWay.get(message.params.requestId as Id)?.abort()
+  return {
+    take: (message) => {
+      const problem = message.kind === 'request' ? problemOf(message) : undefined
+      if (message.kind === 'refused') send({ id: message.id, error: message.error })
+      else if (message.kind === 'request' && problem) send({ id: message.id, ...problem })
+      else if (message.kind === 'request') begin(message)
+      else if (message.kind === 'notification' && message.method === 'notifications/cancelled')
+        underWay.get(message.params.requestId as Id)?.abort()
+    },
+    endAll: () => {
+      for (const controller of underWay.values()) controller.abort()
+    },
+    done: () => Promise.all(working),
   }
+}
 
-  const endAll = (): void => {
-    for (const controller of underWay.values()) controller.abort()
-  }
-
+/** Serves until the input ends or the signal comes; what is under way then is ended before this returns. */
+export async function serve(served: Served): Promise<void> {
+  const { io, signal } = served
+  const { take, endAll, done } = openDesk(served)
   await readAll(io.stdin, signal, take)
   const enough = setTimeout(endAll, LAST_ANSWERS_MS)
   if (signal.aborted) endAll()
   else signal.addEventListener('abort', endAll, { once: true })
-  await Promise.all(working)
+  await done()
   clearTimeout(enough)
   signal.removeEventListener('abort', endAll)
 }

@@ -2,12 +2,11 @@ import { Type } from 'typebox'
 import type { Cli } from '../../cli.ts'
 import { ensureAllowed } from '../../project/allowed-tasks.ts'
 import { type ProjectTask, requireTasks, taskNamed } from '../../project/tasks.ts'
-import type { Running } from '../../run/child.ts'
+import type { Order, Running } from '../../run/child.ts'
 import { maskedValues } from '../../run/child-env.ts'
 import { maskersOf } from '../../run/mask.ts'
 import { findProgram } from '../../run/program.ts'
-import { outfitOf, type RunFlags, readSources } from '../../run/run-child.ts'
-import { started } from '../../run/supervise.ts'
+import type { RunFlags } from '../../run/run-child.ts'
 import { keepTail } from '../output-tail.ts'
 import { closed, tool } from '../tool.ts'
 
@@ -68,32 +67,42 @@ function endedWith(running: Running, signal: AbortSignal): { done(): void } {
   }
 }
 
-async function runAllowed(cli: Cli, task: ProjectTask, timeoutSeconds: number) {
+/** Everything that can be refused is refused before anything is started. */
+async function prepared(cli: Cli, task: ProjectTask) {
+  const { outfitOf, readSources } = await import('../../run/run-child.ts')
   const flags = flagsOf(task)
-  const sources = await readSources(cli, flags, task.sources)
-  const { env, variables } = await outfitOf(cli, flags, sources.read)
+  const { read, cache } = await readSources(cli, flags, task.sources)
+  const { env, variables } = await outfitOf(cli, flags, read)
   const values = maskedValues(variables)
   const [command = '', ...args] = wordsOf(task)
   findProgram(command, env.PATH, task.folder)
+  const order: Order = {
+    command,
+    args,
+    // Whoever reads what it prints is a coding agent: this program in it prints no values either.
+    env: { ...env, STRONGROOM_AGENT_MODE: '1' },
+    masker: maskersOf(() => values),
+    input: new Uint8Array(),
+    isApart: true,
+  }
+  cli.signal.throwIfAborted()
+  return { order, cache, variables: [...variables.keys()].sort() }
+}
+
+async function runAllowed(cli: Cli, task: ProjectTask, timeoutSeconds: number) {
+  const { order, cache, variables } = await prepared(cli, task)
+  const { started } = await import('../../run/supervise.ts')
   const [stdout, stderr] = [keepTail(MOST_BYTES), keepTail(MOST_BYTES)]
   const io = { ...cli.io, cwd: task.folder, stdout: stdout.stream, stderr: stderr.stream }
-  const timeout = AbortSignal.timeout(timeoutSeconds * 1000)
-  cli.signal.throwIfAborted()
-  const order = { command, args, env, masker: maskersOf(() => values), input: new Uint8Array(), isApart: true }
   const running = await started({ io, paths: cli.paths }, order)
+  const timeout = AbortSignal.timeout(timeoutSeconds * 1000)
   const watch = endedWith(running, AbortSignal.any([cli.signal, timeout]))
   try {
-    await sources.cache.flush()
+    await cache.flush()
     const { code, signal } = await running.ended
-    return {
-      task: task.name,
-      exitCode: code,
-      signal,
-      timedOut: timeout.aborted && !cli.signal.aborted,
-      stdout: stdout.read(),
-      stderr: stderr.read(),
-      variables: [...variables.keys()].sort(),
-    }
+    const timedOut = timeout.aborted && !cli.signal.aborted
+    const printed = { stdout: stdout.read(), stderr: stderr.read() }
+    return { task: task.name, exitCode: code, signal, timedOut, ...printed, variables }
   } finally {
     watch.done()
   }
@@ -108,7 +117,7 @@ export const runTask = tool({
   name: 'run_task',
   title: 'Run a task',
   description:
-    'Runs a task of strongroom.toml with its variables, in the folder of the project, without input. Only a task that a person has allowed as it is now. What it prints comes back masked, the last 32 KiB of each stream; so does its exit code. list_secrets names the tasks.',
+    'Runs a task of strongroom.toml with its variables, in the folder of the project, without input. Only a task that a person has allowed as it is now. What it prints comes back masked, the last 32 KiB of each stream, with its exit code. list_secrets names the tasks.',
   input: closed({
     task: Type.String({ minLength: 1, maxLength: 256 }),
     timeoutSeconds: Type.Optional(Type.Integer({ minimum: 1, maximum: LONGEST_SECONDS, default: TIMEOUT_SECONDS })),
