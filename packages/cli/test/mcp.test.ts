@@ -16,10 +16,11 @@ import { jsonOf } from './shapes.ts'
 // test looks for all of them, also those that were made and bought here, in everything that was written.
 // Catches: a value in any answer or diagnostic, a task that runs before a person has allowed it or after it was changed, an agent
 // that allows itself, a child that outlives its call, a message that ends or hangs the server, anything but answers on its output.
-// Seen red: a masker without values; `allow` for an agent; a task that nobody has allowed, one whose digest is not compared, one whose variables
-// the environment decides; a cancel that nobody hears, a task without a group of its own or without agent mode, a SIGTERM that is not caught; arguments, depth and length that are not looked at; an
-// answer that is not held against its shape, one that is dropped at the end of the input; a generated value that replaces another one, or
-// is in a diagnostic as hex; a purchase without its key; a refusal that is taken for a missing key.
+// Seen red: a masker without values; `allow` for an agent; a task that nobody has allowed, one whose digest is not compared, one whose
+// variables the environment decides; a cancel that nobody hears, a task without a group of its own or without agent mode, a SIGTERM that
+// is not caught; arguments, depth and length that are not looked at; an answer that is not held against its shape, one that is dropped
+// at the end of the input; a generated value that replaces another one, or is in a diagnostic as hex; a purchase without its key; a
+// refusal that is taken for a missing key.
 
 let scene: McpScene
 let client: McpClient
