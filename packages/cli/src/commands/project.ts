@@ -1,6 +1,7 @@
 import type { Project } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
 import { arg, command, flag, type Group, type Result } from '../model/command.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { facts, table } from '../output/table.ts'
 import { rememberNames } from '../place/name-index.ts'
 
@@ -94,7 +95,7 @@ const create = command({
     const strongroom = await cli.strongroom()
     const fresh = { name: args.name, vaults: flags.vault, ...(flags.slug !== undefined && { slug: flags.slug }) }
     const project = await strongroom.projects.create(fresh, { signal: cli.signal })
-    return shown(cli, project, `strongroom run --project ${project.slug} -- COMMAND`)
+    return shown(cli, project, shellLine`strongroom run --project ${project.slug} -- COMMAND`)
   },
 })
 

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { CliError } from '../errors/cli-error.ts'
+import { shellLine } from '../output/shell-line.ts'
 import type { Paths } from '../place/paths.ts'
 import { readIfThere, writePrivate } from '../place/private-file.ts'
 import type { ProjectTask } from './tasks.ts'
@@ -48,7 +49,7 @@ export async function stateOf(paths: Paths, { path, name, digest }: ProjectTask)
 export async function ensureAllowed(paths: Paths, task: ProjectTask): Promise<void> {
   const state = await stateOf(paths, task)
   if (state === 'allowed') return
-  const fix = `a person looks at it and runs: strongroom allow ${task.name}`
+  const fix = shellLine`a person looks at it and runs: strongroom allow ${task.name}`
   if (state === 'changed')
     throw new CliError('task_changed', `task ${task.name} is not what was allowed; nothing was started`, { fix })
   throw new CliError('task_not_allowed', `nobody has allowed task ${task.name}; nothing was started`, { fix })

@@ -129,8 +129,9 @@ function decide(play: BudgetPlay, held: readonly Held[], told: Set<string>, aske
 const outcomeText = (outcome: Outcome): string =>
   'reached' in outcome ? `taken, ${outcome.reached.toSorted().join()}` : `refused, ${outcome.remaining} left`
 
-/** Plays a sequence on budgets of its own; throws where the books part. */
-export async function playBudgets(h: Harness, orgId: string, play: BudgetPlay): Promise<void> {
+/** Plays a sequence on a new organisation; throws where the books part. */
+export async function playBudgets(h: Harness, play: BudgetPlay): Promise<void> {
+  const { orgId } = await h.org('budgets')
   const subjects = { agent: subject('agent'), tenant: subject('tenant') }
   // In the order in which they are locked and looked at.
   const budgets = { agent: `bud_1_${subjects.agent.id}`, tenant: `bud_2_${subjects.agent.id}` }

@@ -8,7 +8,7 @@
 // with 1 if the books part, and says the shortest sequence where they do.
 import { parseArgs } from 'node:util'
 import fc from 'fast-check'
-import { type Harness, harnessOn } from '../harness-on.ts'
+import { harnessOn } from '../harness-on.ts'
 import { copyDatabase, startTestPostgres } from '../postgres.ts'
 import { asked, wrongWindows } from './asked-windows.ts'
 import { budgetPlays, playBudgets } from './budget-model.ts'
@@ -25,18 +25,6 @@ const { values } = parseArgs({
 })
 const seed = Number(values.seed)
 const only = values.only.split(',')
-
-/** What is asked of a whole organisation, such as whether its sums are right, must not become slower with each sequence. */
-const PLAYS_IN_ONE_ORG = 100
-
-function inFewOrgs(h: Harness): () => Promise<string> {
-  let [plays, orgId] = [0, '']
-  return async () => {
-    if (plays % PLAYS_IN_ONE_ORG === 0) orgId = (await h.org('kept twice')).orgId
-    plays += 1
-    return orgId
-  }
-}
 
 async function check<T>(name: string, cases: number, sequences: fc.Arbitrary<T>, play: (one: T) => Promise<void>) {
   if (!only.includes(name)) return
@@ -62,10 +50,10 @@ const orThrow = (wrong: unknown): void => {
 const cases = Number(values.cases)
 const postgres = await startTestPostgres()
 const h = await harnessOn(await copyDatabase(postgres))
-const orgOf = inFewOrgs(h)
+const { orgId } = await h.org('windows')
 try {
-  await check('windows', cases, asked, async (one) => orThrow((await wrongWindows(h, await orgOf(), [one]))[0]))
-  await check('budgets', cases, budgetPlays, async (play) => playBudgets(h, await orgOf(), play))
+  await check('windows', cases, asked, async (one) => orThrow((await wrongWindows(h, orgId, [one]))[0]))
+  await check('budgets', cases, budgetPlays, (play) => playBudgets(h, play))
   await check('ledger', cases, ledgerSteps, (sequence) => playLedger(h, sequence))
   await check('charges', Number(values.charges), chargeSteps, async (sequence) =>
     orThrow(await differenceIn({ h, ...(await h.org('charges')) }, sequence)),

@@ -6,6 +6,7 @@ import { exitOfStatus } from '../../errors/shown.ts'
 import { arg, command, flag } from '../../model/command.ts'
 import { nearest } from '../../model/nearest.ts'
 import { safeText } from '../../output/safe-text.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { table } from '../../output/table.ts'
 import { findAgent } from './find.ts'
 import { AGENT } from './look.ts'
@@ -74,7 +75,7 @@ function fixOf(
   { name, permissions, networks }: Agent,
   params: Readonly<Record<string, string>>,
 ) {
-  const update = `strongroom agent update ${name}`
+  const update = shellLine`strongroom agent update ${name}`
   const { permission, address } = (refusal?.details ?? {}) as { permission?: string; address?: string }
   switch (refusal?.code) {
     case 'machine_permission_denied':
@@ -84,9 +85,9 @@ function fixOf(
     case 'network_not_allowed':
       return `${update} ${[...networks, address].map((one) => `--network ${one}`).join(' ')}`
     case 'invalid_api_key':
-      return `strongroom agent rotate-key ${name}`
+      return shellLine`strongroom agent rotate-key ${name}`
     case 'vault_not_found':
-      return `strongroom vault share ${params.vaultId} --with ${name}`
+      return shellLine`strongroom vault share ${params.vaultId ?? 'VAULT'} --with ${name}`
     default:
       return undefined
   }
