@@ -61,7 +61,7 @@ async function checkSources() {
 }
 
 /**
- * @typedef {{ status: string, fullName: string, failureMessages?: string[] }} TestResult
+ * @typedef {{ status: string, fullName: string, failureMessages?: string[], meta?: { seen?: string } }} TestResult
  * @typedef {{ name: string, status: string, message?: string, assertionResults: TestResult[] }} FileResult
  */
 
@@ -89,8 +89,12 @@ const failuresOf = (files) =>
       const place = relative(root, name)
       return tests.length === 0
         ? [`${place}, before its first test\n    ${firstLine(message)}`]
-        : tests.map((test) => `${place} > ${test.fullName}\n    ${firstLine(test.failureMessages?.[0])}`)
+        : tests.map((test) => `${place} > ${test.fullName}\n    ${whyOf(test)}`)
     })
+
+/** @param {TestResult} test */
+const whyOf = ({ failureMessages, meta }) =>
+  [firstLine(failureMessages?.[0]), ...(meta?.seen?.split('\n') ?? [])].join('\n    ')
 
 /** What it said first: the rest stands far above. */
 const firstLine = (text = '') => text.split('\n', 1)[0]

@@ -38,14 +38,23 @@ export interface TabOptions {
   readonly origin?: string
 }
 
+declare module 'vitest' {
+  interface TaskMeta {
+    /** Said again in the summary of a run. */
+    seen?: string
+  }
+}
+
 /** What a person would have seen where a test of this page fails: most wait for something that an alert explains. */
 async function tellOnFailure(page: Page, problems: readonly string[]): Promise<void> {
   if (!isTestRun()) return
   const { TestRunner } = await import('vitest')
-  TestRunner.getCurrentTest()?.context.onTestFailed(async () => {
+  TestRunner.getCurrentTest()?.context.onTestFailed(async ({ task }) => {
     if (page.isClosed()) return
     const seen = await page.locator('[role=alert], [role=dialog], [role=status], h1').allInnerTexts()
-    console.log([`left at ${new URL(page.url()).pathname}`, ...seen, ...problems].join('\n  '))
+    const { pathname, search } = new URL(page.url())
+    const lines = [`left at ${pathname}${search}`, ...seen, ...problems].map((one) => one.replace(/\s+/g, ' '))
+    task.meta.seen = lines.map((line) => line.slice(0, 200)).join('\n')
   })
 }
 
@@ -144,7 +153,10 @@ export async function startWorld(options: ServerOptions = {}): Promise<World> {
     stranger,
     alice: async (options) => {
       const [kept] = options === undefined ? idle.splice(0, 1) : []
-      if (kept) return kept
+      if (kept) {
+        await tellOnFailure(kept.page, kept.problems)
+        return kept
+      }
       const tab = await stranger(options)
       await tab.open('/')
       await signIn(tab, server.founder)
