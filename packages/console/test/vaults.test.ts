@@ -4,7 +4,7 @@ import type { Locator, Page } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 
-// The pages of vaults, as a person with a keyboard uses them. Seen red with: a value shown at the first Enter, and by a press that is
+// The pages of vaults, as a person with a keyboard uses them. Seen red with: items before the vault they are in; a value shown at the first Enter, and by a press that is
 // too short; Escape that closes over what is being typed; a refused name that is saved, changed variables that are not; another vault
 // that counts, a variable added to another vault; a revocation that is not deferred, a rotation without a new key; a file that lacks
 // its first byte, one that is not removed; a vault or an item that is not archived, an Undo that says so and restores nothing, a
@@ -54,6 +54,30 @@ async function seePast(history: Locator): Promise<void> {
   await history.getByText('Restored version 1').waitFor({ state: 'detached' })
   expect(await read('sr://prod/mailer%20<b>/SMTP_PASSWORD')).toBe('hunter3')
 }
+
+it('shows nothing that could be pressed before it is known what may be done with the vault: nothing moves then', async () => {
+  const { prodId, agentId } = world.demo
+  // Here its items are asked for, and not what may be done with it.
+  await visit(tab, `/agents/${agentId}/connect`)
+  await page.getByRole('button', { name: 'TypeScript', exact: true }).click()
+  await page.getByText(/sr:\/\/prod\/(?:database|stripe)\//).waitFor()
+  let answer = (): void => undefined
+  const answered = new Promise<void>((resolve) => {
+    answer = resolve
+  })
+  const isVault = ({ pathname }: URL): boolean => pathname.endsWith(`/vault/${prodId}`)
+  await page.route(isVault, async (route) => {
+    await answered
+    await route.continue()
+  })
+  const visited = visit(tab, `/vaults/${prodId}`)
+  await page.getByRole('link', { name: 'Environment' }).waitFor()
+  expect(await page.getByRole('table', { name: 'Items' }).count()).toBe(0)
+  answer()
+  await visited
+  expect(await page.getByRole('checkbox', { name: 'Select database' }).count()).toBe(1)
+  await page.unroute(isVault)
+})
 
 it('makes, reveals, edits and closes an item by keyboard, with no value in the page before it is revealed', async () => {
   await visit(tab, `/vaults/${world.demo.prodId}`)

@@ -7,6 +7,7 @@ import { Button, buttonClasses } from '../../ui/button.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { Page } from '../../ui/page.tsx'
 import { Seal } from '../../ui/seal.tsx'
+import { Answer } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { When } from '../../ui/when.tsx'
 import { ArchiveVaultsForm } from './archive-vaults-form.tsx'
@@ -69,7 +70,8 @@ interface FrameMembers {
 
 /** What every part of a vault's page has: its verified name with the seal, its tabs, and what is due. */
 export function VaultFrame({ vaultId, actions, children }: FrameMembers) {
-  const { data: vault } = useQuery(vaultQuery(useStrongroom(), vaultId))
+  const asked = useQuery(vaultQuery(useStrongroom(), vaultId))
+  const vault = asked.data
   const receipt = vault?.receipt
   return (
     <Page
@@ -100,8 +102,15 @@ export function VaultFrame({ vaultId, actions, children }: FrameMembers) {
       }
       tabs={vaultTabs(vaultId)}
     >
-      {vault && <RotationDue vault={vault} />}
-      {children}
+      {/* Not before it is known what can be done with it: what comes later would move what somebody is about to press. */}
+      <Answer of={asked} what="this vault">
+        {(known) => (
+          <>
+            <RotationDue vault={known} />
+            {children}
+          </>
+        )}
+      </Answer>
     </Page>
   )
 }

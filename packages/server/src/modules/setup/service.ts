@@ -49,7 +49,7 @@ export const start: PublicHandler<typeof setup.start> = async (deps, { body }, t
 
 export const finish: PublicHandler<typeof setup.finish> = async (deps, { body }, token) => {
   const tokenHash = await openToken(deps, token)
-  const plan = found(await outsideOrgs(deps, (db) => peekAttempt(deps, db, 'setup', body.attemptId)), 'attempt_over')
+  const plan = await openAttempt(deps, body.attemptId)
   const genesisHash = await checkGenesis(plan, body)
   await ensureKeepable(deps, plan.email, body)
   return inOrg(deps, plan.orgId, async (db) => {
@@ -67,6 +67,14 @@ export const finish: PublicHandler<typeof setup.finish> = async (deps, { body },
     return furnish(deps, db, plan, body)
   })
 }
+
+/** Somebody who finished a moment ago has used up the attempt, too. */
+const openAttempt = (deps: SetupDeps, attemptId: string): Promise<AttemptState<'setup'>> =>
+  outsideOrgs(deps, async (db) => {
+    const attempt = await peekAttempt(deps, db, 'setup', attemptId)
+    if (attempt) return attempt
+    throw new ApiError((await store.anyOrg(db)) ? 'already_set_up' : 'attempt_over')
+  })
 
 /** The genesis must make exactly this person, with exactly this key, the founder of exactly this organisation. */
 async function checkGenesis({ orgId, userId }: AttemptState<'setup'>, { genesis, kid }: Finish): Promise<string> {
