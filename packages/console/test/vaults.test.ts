@@ -4,13 +4,13 @@ import type { Locator, Page } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 
-// The pages of vaults, as a person with a keyboard uses them. Seen red with: items before the vault they are in; a value shown at the first Enter, and by a press that is
-// too short; Escape that closes over what is being typed; a refused name that is saved, changed variables that are not; another vault
-// that counts, a variable added to another vault; a revocation that is not deferred, a rotation without a new key; a file that lacks
-// its first byte, one that is not removed; a vault or an item that is not archived, an Undo that says so and restores nothing, a
-// vault that its page does not restore; calls that fail because another page's call was ended; a history that ends at the first version it meets, and one
-// that takes any version for an earlier one; a holder whose key was wrapped by nobody; roles without keys that are not told from others;
-// the current value for that of a version, an Undo of a restored version that goes nowhere.
+// The pages of vaults, as a person with a keyboard uses them. Seen red with: items before the vault they are in; a value shown at the first
+// Enter, and by a press that is too short; Escape that closes over what is being typed; a refused name that is saved, changed variables
+// that are not; another vault that counts, a variable added to another vault; a revocation that is not deferred, a rotation without a new
+// key; a file that lacks its first byte, one that is not removed; a vault or an item that is not archived, an Undo that says so and
+// restores nothing, a vault that its page does not restore; calls that fail because another page's call was ended; a history that ends at
+// the first version it meets, and one that takes any version for an earlier one; a holder whose key was wrapped by nobody; roles without
+// keys that are not told from others; the current value for that of a version, an Undo of a restored version that goes nowhere.
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
