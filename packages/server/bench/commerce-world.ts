@@ -56,16 +56,16 @@ const keysOf = async (h: Awaited<ReturnType<typeof attach>>['h'], org: LicenseOr
 export async function makeCommerceWorld(
   url: string,
   data: string,
-  orgs: number,
-  buyersOfEach: number,
+  /** How many of each organisation. */
+  buyers: readonly number[],
 ): Promise<CommerceWorld> {
   const { h, admin } = await attach(url, data)
   await admin.query(NOBODY_GOES_ON)
   const made: { readonly orgId: string; readonly keys: readonly string[] }[] = []
-  for (let i = 0; i < orgs; i++) {
+  for (const [i, count] of buyers.entries()) {
     const org = await makeLicenseOrg(h, `buyers ${i}`)
     await giveCredit(h, org.orgId, CREDIT)
-    made.push({ orgId: org.orgId, keys: await keysOf(h, org, buyersOfEach) })
+    made.push({ orgId: org.orgId, keys: await keysOf(h, org, count) })
   }
   return {
     orgId: made[0]?.orgId ?? '',

@@ -6,15 +6,16 @@ import { benchDeliveries } from './webhooks.ts'
 
 // What commerce costs: beginning a purchase beside the bare route, a ledger of a million beside an empty one, and telling others.
 
+const CONNECTIONS = 64
 const ORGS = 8
-const BUYERS_OF_EACH = 4
-const PURCHASES_PER_ROUND = 30
+/** As many buyers as the bare route has connections: of all organisations, and of the first. */
+const BUYERS = [CONNECTIONS, ...Array.from({ length: ORGS - 1 }, () => CONNECTIONS / ORGS)]
+const PURCHASES_PER_ROUND = 20
 /** The bare route is asked some ten thousand times before it is measured: few purchases would be measured while their code is compiled. */
-const WARM_UP_PURCHASES = 150
+const WARM_UP_PURCHASES = 75
 const ROUNDS = 6
 const ROUND_MS = 1500
 const WARM_UP_MS = 3000
-const CONNECTIONS = 64
 const NO_END = 120_000
 const LIMIT_PURCHASE = 10
 const LIMIT_GROWN = 1.5
@@ -70,7 +71,7 @@ const withoutIdle = (round: Round, idle: number): Round => ({
   cpu: round.cpu - idle / round.perSecond,
 })
 
-/** Whoever buys for one organisation waits for its credit: there the server is mostly idle, and what it does seldom costs it more. */
+/** Whoever buys for one organisation waits for its credit. */
 const purchasesBeside = (other: readonly Round[], own: readonly Round[], idle: number, who: string): string[] => {
   const busy = own.map((round) => withoutIdle(round, idle))
   return [
@@ -82,7 +83,7 @@ const purchasesBeside = (other: readonly Round[], own: readonly Round[], idle: n
 
 async function benchPurchases(parts: CommerceParts, { buyerKeys }: CommerceWorld): Promise<string[]> {
   const { bare, load } = parts
-  const [all, ofOne] = [buyerKeys.flat(), buyerKeys[0] ?? []]
+  const [all, ofOne] = [buyerKeys.flatMap((keys) => keys.slice(0, CONNECTIONS / ORGS)), buyerKeys[0] ?? []]
   const idle = await idleOf(parts)
   const options = { connections: CONNECTIONS, milliseconds: ROUND_MS }
   await runRound(bare, load, { ...options, milliseconds: WARM_UP_MS })
@@ -140,7 +141,7 @@ async function benchLedger({ server, data, load }: CommerceParts, world: Commerc
 
 export async function benchCommerce(parts: CommerceParts, say: (lines: readonly string[]) => void): Promise<void> {
   const { server, data } = parts
-  const world = await makeCommerceWorld(`http://127.0.0.1:${server.port}`, data, ORGS, BUYERS_OF_EACH)
+  const world = await makeCommerceWorld(`http://127.0.0.1:${server.port}`, data, BUYERS)
   const cpu = async (): Promise<number> => (await server.usage()).cpuMicroseconds + (postgresMicroseconds(data) ?? 0)
   try {
     say(await benchPurchases(parts, world))

@@ -1,11 +1,12 @@
 import type { Envelope } from '@strongroom/protocol'
+import type pg from 'pg'
 import type { OpenedVaultRow } from '../../access/vaults.ts'
 import type { Database } from '../../db/database.ts'
 import type { LedgerRefusal } from '../../ledger/ledger.ts'
 import type { BudgetRefusal } from '../budgets/reserve.ts'
 import type { PurchaseRow } from './purchase-store.ts'
 
-// The one statement that begins a purchase (migration 0060). It is a transaction by itself.
+// The one statement that begins a purchase (migration 0060), or several. It is a transaction by itself.
 
 /** Over which it is decided whether somebody may buy; a document never changes. */
 export interface Documents {
@@ -66,17 +67,27 @@ export type Outcome =
   | { readonly ledger: LedgerRefusal }
 
 const BEGIN = { name: 'begin_purchase', text: 'select begin_purchase($1, $2, $3) as outcome' } as const
+const BEGIN_SEVERAL = { name: 'begin_purchases', text: 'select begin_purchases($1, $2) as outcome' } as const
 
-/** `answer` is what is stored under the key of the request; empty where it is not known yet. */
-export async function beginPurchase(
-  { pool }: Pick<Database, 'pool'>,
-  orgId: string,
-  ask: BeginAsk,
-  answer: string,
-): Promise<Outcome> {
-  const values = [orgId, JSON.stringify(ask), answer === '' ? null : answer]
-  const { rows } = await pool.query<{ outcome: Outcome }>({ ...BEGIN, values })
+async function outcomeOf<T>({ pool }: Pick<Database, 'pool'>, statement: pg.QueryConfig): Promise<T> {
+  const { rows } = await pool.query<{ outcome: T }>(statement)
   const [only] = rows
   if (!only) throw new Error('a function of the database gave nothing')
   return only.outcome
 }
+
+/** `answer` is what is stored under the key of the request; null where it is not known yet. */
+export const beginPurchase = (
+  database: Pick<Database, 'pool'>,
+  orgId: string,
+  ask: BeginAsk,
+  answer: object | null,
+): Promise<Outcome> =>
+  outcomeOf(database, { ...BEGIN, values: [orgId, JSON.stringify(ask), answer && JSON.stringify(answer)] })
+
+/** Begins all of them in one transaction (migration 0068), or none and says no. */
+export const beginPurchases = (
+  database: Pick<Database, 'pool'>,
+  orgId: string,
+  asks: readonly (BeginAsk & { readonly answer: object })[],
+): Promise<boolean> => outcomeOf(database, { ...BEGIN_SEVERAL, values: [orgId, JSON.stringify(asks)] })

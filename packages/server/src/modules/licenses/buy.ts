@@ -1,9 +1,9 @@
-import { holds, type Input, type licenses, money } from '@strongroom/contract'
+import { holds, type Input, type licenses, money, type Purchase } from '@strongroom/contract'
 import { auditing, auditRow } from '../../audit/record.ts'
 import { type Ctx, transact, translating } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
-import { ready } from '../../http/one-trip.ts'
+import { readyJson } from '../../http/one-trip.ts'
 import { ledgerRefusal, transferJson } from '../../ledger/ledger.ts'
 import type { LicenseOffer } from '../../licenses/catalogue.ts'
 import { tellingExceeded } from '../../outbox/budget-events.ts'
@@ -11,6 +11,7 @@ import { bodyOf, type DomainEvent, EVENT_API_VERSION } from '../../outbox/outbox
 import { budgetRefusal } from '../budgets/reserve.ts'
 import { isTestOffer, offerFor } from '../catalogue/offers.ts'
 import { type BeginAsk, type Begun, beginPurchase, type Facts, type Outcome, type ToldEvent } from './begin-store.ts'
+import { beginTogether } from './begin-together.ts'
 import { type Buyer, decideBuyer, knownBuyer } from './buyer.ts'
 import { inLine } from './line.ts'
 import { holdEvent, holdTransfer, ownerOf } from './money.ts'
@@ -139,19 +140,30 @@ function refuse(ctx: Ctx, wanted: Wanted, outcome: Exclude<Outcome, { begun: tru
 /** Keys and policies change seldom: whoever meets three changes in a row comes again. */
 const MOST_TRIES = 3
 
-async function begin(ctx: Ctx, wanted: Wanted): Promise<Answered> {
-  const at = ctx.now()
+interface Prepared {
+  readonly ask: BeginAsk
+  /** What is answered if it begins; null where who buys has not been decided yet. */
+  readonly shown: Purchase | null
+}
+
+const undecided = (ctx: Ctx, wanted: Wanted, at: Date): Prepared => ({
+  ask: { ...askedBy(ctx, wanted, at), documents: null },
+  shown: null,
+})
+
+function decided(ctx: Ctx, wanted: Wanted, buyer: Buyer, at: Date) {
+  const row = rowOf(wanted, buyer, at)
+  return { ask: { ...askedBy(ctx, wanted, at), ...begunBy(ctx, row, buyer) }, shown: showBegun(row) }
+}
+
+async function begin(ctx: Ctx, wanted: Wanted, first: Prepared, at: Date): Promise<Answered> {
   const { orgId, vaultMode } = wanted
-  let buyer = knownBuyer(ctx, vaultMode)
+  let { ask, shown } = first
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const row = buyer && rowOf(wanted, buyer, at)
-    const answer = row ? JSON.stringify(showBegun(row)) : ''
-    const begun = row && buyer ? begunBy(ctx, row, buyer) : { documents: null }
-    const ask: BeginAsk = { ...askedBy(ctx, wanted, at), ...begun }
-    const outcome = await translating(() => auditing(ctx, () => beginPurchase(ctx.database, orgId, ask, answer)))
-    if ('begun' in outcome) return ready(Buffer.from(answer))
+    const outcome = await translating(() => auditing(ctx, () => beginPurchase(ctx.database, orgId, ask, shown)))
+    if ('begun' in outcome) return readyJson(shown)
     if (!('facts' in outcome)) return refuse(ctx, wanted, outcome)
-    buyer = await decideBuyer(ctx, vaultMode, outcome.facts)
+    ;({ ask, shown } = decided(ctx, wanted, await decideBuyer(ctx, vaultMode, outcome.facts), at))
   }
   throw new ApiError('overloaded', { headers: { 'retry-after': '1' } })
 }
@@ -160,5 +172,11 @@ export const purchase: Handler<typeof licenses.purchase> = async (ctx, { body })
   const wanted = await wantedBy(ctx, body).catch((refusal: unknown) => ({ refusal }))
   // What is stored under the key of the request comes before any refusal.
   if ('refusal' in wanted) return transact(ctx, () => Promise.reject(wanted.refusal))
-  return inLine(ctx, () => begin(ctx, wanted))
+  const [at, since] = [ctx.now(), performance.now()]
+  const alone = (prepared: Prepared) => inLine(ctx, since, () => begin(ctx, wanted, prepared, at))
+  const buyer = knownBuyer(ctx, wanted.vaultMode)
+  if (!buyer) return alone(undecided(ctx, wanted, at))
+  const prepared = decided(ctx, wanted, buyer, at)
+  const { ask, shown } = prepared
+  return translating(() => beginTogether(ctx, ask, shown, () => alone(prepared)))
 }

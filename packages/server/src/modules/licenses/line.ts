@@ -24,9 +24,10 @@ function linesFor(database: Database): Map<string, Line> {
   return lines
 }
 
-/** Runs `work` when few enough of the same organisation are at it; refuses, without running it, who has waited too long. */
+/** Runs `work` when few enough of the same organisation are at it; refuses, without running it, who has waited too long `since` it came. */
 export async function inLine<T>(
   ctx: Pick<Ctx, 'config' | 'database' | 'principal'>,
+  since: number,
   work: () => Promise<T>,
 ): Promise<T> {
   const { orgId } = ctx.principal
@@ -34,7 +35,6 @@ export async function inLine<T>(
   const atOnce = Math.max(1, Math.min(ctx.config.purchasesAtOnce, ctx.config.poolSize - LEFT_FOR_OTHERS))
   const line = lines.get(orgId) ?? { running: 0, waiting: [] }
   lines.set(orgId, line)
-  const since = performance.now()
   if (line.running < atOnce) line.running += 1
   // Whoever leaves gives their place to the next.
   else await new Promise<void>((resolve) => line.waiting.push(resolve))

@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => h.close())
 
 /** How many of each end, and whether the books add up. */
-async function race(orgId: string, buyer: Writer) {
+async function race(orgId: string, buyer: Writer, room = ROOM) {
   const ends = await outcomes(Array.from({ length: MANY }, () => buy(buyer, 'sandbox-once')))
   const counts: Record<string, number> = {}
   for (const end of ends) counts[end] = (counts[end] ?? 0) + 1
@@ -32,7 +32,7 @@ async function race(orgId: string, buyer: Writer) {
     await db.selectFrom('license_purchase').select('purchase_id').execute(),
   ])
   expect(wrong).toEqual([])
-  expect([held, rows.length]).toEqual([BigInt(ROOM) * PRICE, ROOM])
+  expect([held, rows.length]).toEqual([BigInt(room) * PRICE, room])
   return counts
 }
 
@@ -41,6 +41,16 @@ it('sells exactly what the credit has room for', async () => {
   await giveCredit(h, org.orgId, PRICE * BigInt(ROOM) + 1n)
   const buyer = await makeBuyer(h, org)
   expect(await race(org.orgId, buyer)).toEqual({ ok: ROOM, insufficient_credit: MANY - ROOM })
+})
+
+it('sells exactly what there is room for where many are begun together before it ends', async () => {
+  const room = 100
+  const org = await makeLicenseOrg(h, 'room for many')
+  await giveCredit(h, org.orgId, PRICE * BigInt(room + 1))
+  const buyer = await makeBuyer(h, org)
+  const windows = [{ kind: 'monthly', limit: money(PRICE * BigInt(room)) } as const]
+  await org.founder.client.budgets.create({ body: { subjectType: 'org', subjectId: org.orgId, windows } })
+  expect(await race(org.orgId, buyer, room)).toEqual({ ok: room, budget_exceeded: MANY - room })
 })
 
 it.each(['org', 'tenant', 'agent', 'user'] as const)(

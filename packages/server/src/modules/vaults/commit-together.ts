@@ -1,7 +1,8 @@
 import type { CommitReceipt } from '@strongroom/contract'
 import type { Commit } from '@strongroom/protocol'
 import { type Ctx, type TxCtx, translating } from '../../context.ts'
-import type { Database, Db } from '../../db/database.ts'
+import type { Db } from '../../db/database.ts'
+import { makeLines } from '../../db/together-in-line.ts'
 import { ApiError } from '../../errors.ts'
 import { logAfter, mapOf } from '../../log/append.ts'
 import { openWays } from '../../log/map-store.ts'
@@ -40,22 +41,15 @@ interface Waiting {
   fail(error: unknown): void
 }
 
-interface Line {
-  waiting: Waiting[]
-  isMoving: boolean
-}
-
 /** While they are decided nothing else is answered, and all wait for the last one. */
 const MOST_TOGETHER = 16
 
-/** One set for each process, which has one pool. */
-const linesOf = new WeakMap<Database, Map<string, Line>>()
-
-function linesFor(database: Database): Map<string, Line> {
-  const lines = linesOf.get(database) ?? new Map<string, Line>()
-  linesOf.set(database, lines)
-  return lines
-}
+const waitInLine = makeLines<Waiting>({
+  most: MOST_TOGETHER,
+  // Of each vault and of each idempotency key the first one only: what follows depends on it.
+  namesOf: (one) => [`vault ${one.vaultId}`, ...keyOf(one)],
+  go: commitGroup,
+})
 
 /** The receipt, once the commit is stored; undefined if it has to go alone, and then nothing of it is stored. */
 export async function commitTogether(
@@ -66,54 +60,23 @@ export async function commitTogether(
 ): Promise<CommitReceipt | undefined> {
   const plain = plainCommit(commit)
   if (!plain) return undefined
-  const lines = linesFor(ctx.database)
-  const { orgId } = ctx.principal
-  const line = lines.get(orgId) ?? { waiting: [], isMoving: false }
-  lines.set(orgId, line)
-  return new Promise((answer, fail) => {
-    line.waiting.push({ ctx, vaultId, commit, plain, options, answer, fail })
-    if (line.isMoving) return
-    line.isMoving = true
-    // What came in with the same turn of the event loop goes together.
-    setImmediate(() => void move(lines, orgId, line))
-  })
-}
-
-async function move(lines: Map<string, Line>, orgId: string, line: Line): Promise<void> {
-  while (line.waiting.length > 0) {
-    const group = nextOf(line.waiting)
-    line.waiting = line.waiting.filter((one) => !group.includes(one))
-    await commitGroup(orgId, group)
-  }
-  line.isMoving = false
-  lines.delete(orgId)
-}
-
-/** Of each vault and of each idempotency key the first one only: what follows depends on it. */
-function nextOf(waiting: readonly Waiting[]): Waiting[] {
-  const taken = new Set<string>()
-  return waiting
-    .filter((one) => {
-      const names = [`vault ${one.vaultId}`, ...keyOf(one)]
-      const isFree = names.every((name) => !taken.has(name))
-      for (const name of names) taken.add(name)
-      return isFree
-    })
-    .slice(0, MOST_TOGETHER)
+  return new Promise((answer, fail) =>
+    waitInLine(ctx.database, ctx.principal.orgId, { ctx, vaultId, commit, plain, options, answer, fail }),
+  )
 }
 
 const keyOf = ({ ctx: { principal, idempotent } }: Waiting): string[] =>
   idempotent ? [`key ${principal.id} ${idempotent.keyHash.toString('hex')}`] : []
 
-async function commitGroup(orgId: string, group: readonly Waiting[]): Promise<void> {
+async function commitGroup(group: readonly Waiting[]): Promise<void> {
   const [first] = group
   if (!first) return
-  const { database } = first.ctx
+  const { database, principal } = first.ctx
   let isWritten = false
   try {
     const receipts = await translating(() =>
       database.kysely.transaction().execute(async (db) => {
-        const done = await changeAll(db, orgId, group)
+        const done = await changeAll(db, principal.orgId, group)
         isWritten = true
         return done
       }),
