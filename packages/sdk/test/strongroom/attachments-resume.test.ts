@@ -35,24 +35,33 @@ const partsSent = (wire: ReturnType<typeof onDevice>['wire']): readonly number[]
     .map(({ partNumber }) => partNumber)
     .toSorted((a, b) => a - b)
 
-/** Begins an upload that breaks off after so many parts; gives its ticket. */
+/** Begins an upload that ends after so many parts: the caller gives up, or nothing arrives however often it is sent. Gives its ticket. */
 async function broken(
   size: number,
   arrived: number,
   at: { vault: string; item: string } = { vault, item },
+  end: 'given up' | 'cut off' = 'given up',
 ): Promise<string> {
   const { wire, client } = onDevice()
+  const giving = new AbortController()
   let ticket = ''
-  wire.store = ({ partNumber }) => (partNumber > arrived ? Promise.reject(new Error('the cable is out')) : undefined)
+  wire.store = ({ partNumber }) => {
+    if (partNumber <= arrived) return undefined
+    if (end === 'given up') giving.abort()
+    return Promise.reject(new Error('the cable is out'))
+  }
   const call = client.attachments.upload(at.vault, at.item, streamed(size), {
     name: 'large.bin',
     concurrency: 1,
+    signal: giving.signal,
     onStart: (told) => {
       expect(wire.stored).toEqual([])
       ticket = told
     },
   })
-  expect(await errorOf(call)).toMatchObject({ name: 'ConnectionError', code: 'connection_failed' })
+  const error = await errorOf(call)
+  if (end === 'cut off') expect(error).toMatchObject({ name: 'ConnectionError', code: 'connection_failed' })
+  else expect(giving.signal.aborted).toBe(true)
   return ticket
 }
 
@@ -156,7 +165,7 @@ it('goes on after the vault key was changed, under the new one, and not once the
 
 it('never mixes two contents: another content under the same ticket is sent whole, another size is refused', async () => {
   const size = 17 * MIB
-  const ticket = await broken(size, 2)
+  const ticket = await broken(size, 2, undefined, 'cut off')
   const { wire, client } = onDevice()
   const { assetId } = await client.attachments.upload(vault, item, streamed(size, 7), { resume: ticket })
   expect(partsSent(wire)).toEqual([1, 2, 3])
