@@ -10,6 +10,8 @@ const CONNECTIONS = 64
 const ORGS = 8
 /** As many buyers as the bare route has connections: of all organisations, and of the first. */
 const BUYERS = [CONNECTIONS, ...Array.from({ length: ORGS - 1 }, () => CONNECTIONS / ORGS)]
+/** So few that hardly two of them go together, and the process sleeps most of the time. */
+const FEW = 4
 const PURCHASES_PER_ROUND = 20
 /** The bare route is asked some ten thousand times before it is measured: few purchases would be measured while their code is compiled. */
 const WARM_UP_PURCHASES = 75
@@ -88,11 +90,13 @@ async function benchPurchases(parts: CommerceParts, { buyerKeys }: CommerceWorld
   const options = { connections: CONNECTIONS, milliseconds: ROUND_MS }
   await runRound(bare, load, { ...options, milliseconds: WARM_UP_MS })
   await purchaseRound(parts, all, WARM_UP_PURCHASES)
-  const [other, many, one]: [Round[], Round[], Round[]] = [[], [], []]
+  const few = ofOne.slice(0, FEW)
+  const [other, many, one, sparse]: [Round[], Round[], Round[], Round[]] = [[], [], [], []]
   for (let i = 0; i < ROUNDS; i++) {
     other.push(await runRound(bare, load, options))
     many.push(await purchaseRound(parts, all, PURCHASES_PER_ROUND))
     one.push(await purchaseRound(parts, ofOne, PURCHASES_PER_ROUND))
+    sparse.push(await purchaseRound(parts, few, PURCHASES_PER_ROUND))
   }
   return [
     `a purchase begun (budgets, hold, ledger, events, audit), ${ROUNDS} rounds in turn:`,
@@ -100,6 +104,7 @@ async function benchPurchases(parts: CommerceParts, { buyerKeys }: CommerceWorld
     'POST /api/v1/machine/licenses/purchase',
     ...purchasesBeside(other, many, idle, `${all.length} buyers of ${buyerKeys.length} organisations`),
     ...purchasesBeside(other, one, idle, `${ofOne.length} buyers of one organisation`),
+    ...purchasesBeside(other, sparse, idle, `${few.length} buyers of one organisation`),
   ]
 }
 
