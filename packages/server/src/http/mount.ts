@@ -13,8 +13,9 @@ import { clientAddress } from './client-address.ts'
 import { type IdempotentRequest, readIdempotencyKey } from './idempotency.ts'
 import { isReady, isTravelling, type Ready, readyBytes, type Travelling } from './one-trip.ts'
 import { PER_CREDENTIAL } from './rate-limit.ts'
+import { serialiser } from './serialise.ts'
 import { isStreamed, type Streamed, sendStream } from './stream.ts'
-import { compileInput, readHave, readTurn } from './validate.ts'
+import { inputReader, readHave, readTurn } from './validate.ts'
 
 // The one bridge between contract and Fastify: credentials, permission, shape, handler, shape.
 
@@ -78,6 +79,7 @@ function mountRoute(
     bodyLimit,
     config: { routeName, template: url },
     schema: { response: { [route.status ?? 200]: route.response } },
+    serializerCompiler: () => serialiser(route),
     onRequest: async (request, reply) => {
       await admit(gate, route, request, reply, travel)
       admitBody(route, bodyLimit, request, reply)
@@ -99,7 +101,7 @@ function factsOf(request: FastifyRequest, routeName: string): RequestFacts {
 /** Shape, handler, shape: the answer is cut to the contract by its serializer. */
 function answer(gate: Gate, routeName: string, route: Route, handler: AnyHandler): RouteHandlerMethod {
   const { deps } = gate
-  const validate = compileInput(route)
+  const validate = inputReader(route)
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const input = (request.input ?? validate(request)) as Input<Route>
     const have = readHave(header(request, 'tlog-have'))
@@ -133,7 +135,7 @@ function answer(gate: Gate, routeName: string, route: Route, handler: AnyHandler
 /** The trip of a request, or undefined where it has to come the ordinary way: there the exact refusal is found. */
 function makeTravel(gate: Gate, routeName: string, route: Route, trip: Travelling<Route>['trip']): Travel {
   const { deps, limiter } = gate
-  const validate = compileInput(route)
+  const validate = inputReader(route)
   return async (request) => {
     const key = parseApiKey(header(request, 'x-api-key') ?? '')
     if (!key || request.headers.authorization !== undefined) return undefined

@@ -6,7 +6,7 @@ import type { Database, Db } from '../db/database.ts'
 import { ApiError } from '../errors.ts'
 import { ensureAccess, isPublic } from './access.ts'
 import type { Mounted } from './mounted.ts'
-import { compileInput } from './validate.ts'
+import { inputReader } from './validate.ts'
 
 // What a call of somebody would meet: the checks of the gate in their order, by the gate's own functions, then the handler. It is not
 // counted against any limit, nothing of it stays, and of its answer only the status is told.
@@ -117,7 +117,7 @@ function stepsOf(ctx: TxCtx, call: RehearsedCall): Readonly<Record<Check['check'
 /** What the URL says. The body is not there: it is what the service would have to judge. */
 function inputOf({ route, params, query }: RehearsedCall): () => Input<Route> {
   const { body: _, ...withoutBody } = route
-  const validate = compileInput(withoutBody)
+  const validate = inputReader(withoutBody)
   return () => validate({ params, query, body: undefined }) as Input<Route>
 }
 

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import type { TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { ApiError } from '../errors.ts'
+import { onceFor } from './once-for.ts'
 
 // Shapes are checked as the contract says: bodies literally, URLs after turning text into numbers and booleans. Nothing is
 // dropped or repaired silently.
@@ -57,7 +58,17 @@ const NO_MEMBERS: TSchema = { type: 'object', additionalProperties: false, prope
 
 type Parts = Pick<FastifyRequest, 'params' | 'query' | 'body'>
 
-export function compileInput(route: Route): (request: Parts) => unknown {
+type Read = (request: Parts) => unknown
+
+/** The input of a route, checked. Refuses with `validation_failed`. */
+export const inputReader =
+  (route: Route): Read =>
+  (request) =>
+    readerOf(route)(request)
+
+export const readerOf = onceFor(compileInput)
+
+function compileInput(route: Route): Read {
   const params = route.params && compile('params', route.params)
   const query = compile('query', route.query ?? NO_MEMBERS)
   const body = route.body && compile('body', route.body)
