@@ -18,7 +18,8 @@ export interface TestPostgres {
 /** Durability is off here: nothing in these tests survives them. Crash tests start their own. */
 export async function startTestPostgres(): Promise<TestPostgres> {
   const directory = mkdtempSync(join(tmpdir(), 'sr-'))
-  const postgres = await startEmbedded({ dataDirectory: directory, settings: { fsync: 'off', max_connections: '200' } })
+  const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '200' }
+  const postgres = await startEmbedded({ dataDirectory: directory, settings })
   const superuser: pg.ClientConfig = {
     host: postgres.socketDirectory,
     port: postgres.port,
@@ -46,7 +47,7 @@ export async function copyDatabase({
   logins,
 }: Pick<TestPostgres, 'superuser' | 'logins'>): Promise<Logins & { drop(): Promise<void> }> {
   const name = `test_${randomBytes(6).toString('hex')}`
-  await asSuperuser(superuser, `create database ${name} template strongroom owner ${OWNER}`)
+  await asSuperuser(superuser, `create database ${name} template strongroom owner ${OWNER} strategy file_copy`)
   const on = (login: pg.ClientConfig): pg.ClientConfig => ({ ...login, database: name })
   return {
     owner: on(logins.owner),

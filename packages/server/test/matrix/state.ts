@@ -46,7 +46,7 @@ export async function openState({ worker }: Harness): Promise<State> {
   const digestSql = tables.map(digestOf).join(' union all ')
   return {
     digest: async () => {
-      const { rows } = await client.query<{ name: string; hash: string }>(digestSql)
+      const { rows } = await client.query<{ name: string; hash: string }>({ name: 'digest', text: digestSql })
       return new Map(rows.map(({ name, hash }) => [name, hash]))
     },
     audited: async (requestIds) => {
