@@ -12,9 +12,9 @@ const ORGS = 8
 const BUYERS = [CONNECTIONS, ...Array.from({ length: ORGS - 1 }, () => CONNECTIONS / ORGS)]
 /** So few that hardly two of them go together, and the process sleeps most of the time. */
 const FEW = 4
-const PURCHASES_PER_ROUND = 20
+const PURCHASES_PER_ROUND = 20 * CONNECTIONS
 /** The bare route is asked some ten thousand times before it is measured: few purchases would be measured while their code is compiled. */
-const WARM_UP_PURCHASES = 75
+const WARM_UP_PURCHASES = 75 * CONNECTIONS
 const ROUNDS = 6
 const ROUND_MS = 1500
 const WARM_UP_MS = 3000
@@ -53,7 +53,7 @@ function purchasesOf(apiKey: string, buyer: number, count: number): string[] {
 }
 
 const purchaseRound = ({ server, data, load }: CommerceParts, buyerKeys: readonly string[], count: number) => {
-  const chains = buyerKeys.map((apiKey, buyer) => purchasesOf(apiKey, buyer, count))
+  const chains = buyerKeys.map((apiKey, buyer) => purchasesOf(apiKey, buyer, count / buyerKeys.length))
   const contender: Contender = { server, data, requests: [], status: [201, 202] }
   return runRound(contender, load, { connections: buyerKeys.length, milliseconds: NO_END, chains })
 }
@@ -70,7 +70,7 @@ async function idleOf({ server }: CommerceParts): Promise<number> {
 /** Of few and costly requests the idle work of the same while would be a large part. */
 const withoutIdle = (round: Round, idle: number): Round => ({
   ...round,
-  cpu: round.cpu - idle / round.perSecond,
+  cpu: round.cpu - (idle * round.seconds) / round.count,
 })
 
 /** Whoever buys for one organisation waits for its credit. */
@@ -91,20 +91,28 @@ async function benchPurchases(parts: CommerceParts, { buyerKeys }: CommerceWorld
   await runRound(bare, load, { ...options, milliseconds: WARM_UP_MS })
   await purchaseRound(parts, all, WARM_UP_PURCHASES)
   const few = ofOne.slice(0, FEW)
-  const [other, many, one, sparse]: [Round[], Round[], Round[], Round[]] = [[], [], [], []]
+  const rounds: Record<'bare' | 'bareFew' | 'many' | 'one' | 'few', Round[]> = {
+    bare: [],
+    bareFew: [],
+    many: [],
+    one: [],
+    few: [],
+  }
   for (let i = 0; i < ROUNDS; i++) {
-    other.push(await runRound(bare, load, options))
-    many.push(await purchaseRound(parts, all, PURCHASES_PER_ROUND))
-    one.push(await purchaseRound(parts, ofOne, PURCHASES_PER_ROUND))
-    sparse.push(await purchaseRound(parts, few, PURCHASES_PER_ROUND))
+    rounds.bare.push(await runRound(bare, load, options))
+    rounds.many.push(await purchaseRound(parts, all, PURCHASES_PER_ROUND))
+    rounds.one.push(await purchaseRound(parts, ofOne, PURCHASES_PER_ROUND))
+    rounds.bareFew.push(await runRound(bare, load, { ...options, connections: FEW }))
+    rounds.few.push(await purchaseRound(parts, few, PURCHASES_PER_ROUND))
   }
   return [
     `a purchase begun (budgets, hold, ledger, events, audit), ${ROUNDS} rounds in turn:`,
-    describe('bare Fastify, one SELECT', other),
+    describe(`bare Fastify, one SELECT, ${CONNECTIONS} connections`, rounds.bare),
+    describe(`the same, ${FEW} connections`, rounds.bareFew),
     'POST /api/v1/machine/licenses/purchase',
-    ...purchasesBeside(other, many, idle, `${all.length} buyers of ${buyerKeys.length} organisations`),
-    ...purchasesBeside(other, one, idle, `${ofOne.length} buyers of one organisation`),
-    ...purchasesBeside(other, sparse, idle, `${few.length} buyers of one organisation`),
+    ...purchasesBeside(rounds.bare, rounds.many, idle, `${all.length} buyers of ${buyerKeys.length} organisations`),
+    ...purchasesBeside(rounds.bare, rounds.one, idle, `${ofOne.length} buyers of one organisation`),
+    ...purchasesBeside(rounds.bareFew, rounds.few, idle, `${few.length} buyers of one organisation`),
   ]
 }
 

@@ -20,6 +20,8 @@ export interface Round {
   readonly cpu: number
   readonly postgres: number | undefined
   readonly perSecond: number
+  /** From the first request until telemetry was written. */
+  readonly seconds: number
   readonly bodyBytes: number
   readonly count: number
   /** Requests that the server told to come again. */
@@ -66,6 +68,7 @@ export async function runRound(
     cpu: (after.cpuMicroseconds - before.cpuMicroseconds) / count,
     postgres: postgresAfter === undefined ? undefined : (postgresAfter - (postgresBefore ?? 0)) / count,
     perSecond: count / seconds,
+    seconds: seconds + SETTLE_MS / 1000,
     bodyBytes: bodyBytes / count,
     count,
     again,
