@@ -5,9 +5,8 @@ import { onceFor } from './once-for.ts'
 import { serialiser, writerOf } from './serialise.ts'
 import { readerOf } from './validate.ts'
 
-// Readers and writers of routes are made when they are first needed, so a start does not show that they can be. Red when `onceFor` makes
-// anew each time, when answers are written as they are, and when a
-// route has a shape that nobody can write.
+// Readers and writers of routes are made when they are first needed, so a start does not show that they can be. Seen red: made anew each
+// time; answers written as they are; a route with a shape that nobody can write.
 
 const routes = Object.entries(api).flatMap(([group, members]) =>
   Object.entries(members as Readonly<Record<string, Route>>).map(([name, route]) => ({
