@@ -6,6 +6,7 @@ import { benchCommerce } from './commerce.ts'
 import { benchList, benchSearch } from './lists.ts'
 import { type LoadProcess, type Measured, startLoad, startMeasured } from './processes.ts'
 import {
+  type Beside,
   type Contender,
   describe,
   describeBytes,
@@ -97,6 +98,7 @@ interface Started {
   readonly bareServer: Measured
   readonly bare: Contender
   readonly load: LoadProcess
+  readonly beside: Beside
 }
 
 async function startAll(data: string, stops: Stops): Promise<Started> {
@@ -108,10 +110,11 @@ async function startAll(data: string, stops: Stops): Promise<Started> {
   const env = { BENCH_URL: world.bareUrl, BENCH_POOL: String(POOL) }
   const bareServer = await startMeasured({ program: './bare.ts', env, logFile: join(data, 'bare.log') })
   stops.push(bareServer.stop)
-  const load = startLoad()
-  stops.push(load.stop)
+  const [load, loadBeside] = [startLoad(), startLoad()]
+  stops.push(load.stop, loadBeside.stop)
   const requests = world.bareKeys.map((key) => request(`/rows/${key}`))
-  return { server, world, idleBytes, bareServer, bare: { server: bareServer, data, requests, status: [200] }, load }
+  const bare: Contender = { server: bareServer, data, requests, status: [200] }
+  return { server, world, idleBytes, bareServer, bare, load, beside: { bare, load: loadBeside } }
 }
 
 const say = (lines: readonly string[]): void => {
@@ -125,7 +128,7 @@ async function benchRequests({ server, world, bare, load }: Started, data: strin
   say(await benchRefusals(ours, world, load))
 }
 
-async function benchVaults({ server, bare, load }: Started, data: string, largeData: string, stops: Stops) {
+async function benchVaults({ server, bare, load, beside }: Started, data: string, largeData: string, stops: Stops) {
   const small = { server, data, world: await makeVaultWorld(data) }
   const largeServer = await startServer(largeData, stops)
   const start = performance.now()
@@ -133,7 +136,7 @@ async function benchVaults({ server, bare, load }: Started, data: string, largeD
   const { entries, vaults, itemsPerVault, listedItems } = GROWTH
   const elsewhere = `${vaults} vaults and ${vaults * itemsPerVault} items elsewhere`
   say([`the large organisation has ${entries} log entries, ${elsewhere} (made in ${seconds(start)} s)`])
-  const parts: Parts = { bare, small, large, load }
+  const parts: Parts = { bare, small, large, load, beside }
   say(await benchList(large))
   say(await benchReads(parts))
   say(await benchCommits(parts))

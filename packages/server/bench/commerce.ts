@@ -1,7 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type CommerceWorld, makeCommerceWorld } from './commerce-world.ts'
 import { type LoadProcess, type Measured, postgresMicroseconds } from './processes.ts'
-import { type Contender, describe, describeRatio, type Round, ratioOf, request, runRound } from './rounds.ts'
+import {
+  type Beside,
+  type Contender,
+  describe,
+  describeRatio,
+  type Meanwhile,
+  type Pairs,
+  type Round,
+  ratioOf,
+  request,
+  runBeside,
+  runRound,
+} from './rounds.ts'
 import { benchDeliveries } from './webhooks.ts'
 
 // What commerce costs: beginning a purchase beside the bare route, a ledger of a million beside an empty one, and telling others.
@@ -29,6 +41,7 @@ export interface CommerceParts {
   readonly data: string
   readonly bare: Contender
   readonly load: LoadProcess
+  readonly beside: Beside
 }
 
 const BODY = JSON.stringify({ licenseId: 'sandbox-once', vault: { mode: 'new', name: 'Licences' } })
@@ -52,10 +65,16 @@ function purchasesOf(apiKey: string, buyer: number, count: number): string[] {
   )
 }
 
-const purchaseRound = ({ server, data, load }: CommerceParts, buyerKeys: readonly string[], count: number) => {
+const purchaseRound = (
+  { server, data, load }: CommerceParts,
+  buyerKeys: readonly string[],
+  count: number,
+  meanwhile?: Meanwhile,
+) => {
   const chains = buyerKeys.map((apiKey, buyer) => purchasesOf(apiKey, buyer, count / buyerKeys.length))
   const contender: Contender = { server, data, requests: [], status: [201, 202] }
-  return runRound(contender, load, { connections: buyerKeys.length, milliseconds: NO_END, chains })
+  const options = { connections: buyerKeys.length, milliseconds: NO_END, chains }
+  return runRound(contender, load, meanwhile ? { ...options, meanwhile } : options)
 }
 
 const IDLE_MS = 4000
@@ -73,46 +92,64 @@ const withoutIdle = (round: Round, idle: number): Round => ({
   cpu: round.cpu - (idle * round.seconds) / round.count,
 })
 
-/** Whoever buys for one organisation waits for its credit. */
-const purchasesBeside = (other: readonly Round[], own: readonly Round[], idle: number, who: string): string[] => {
-  const busy = own.map((round) => withoutIdle(round, idle))
+/** Buyers, beside as many connections of the bare route: in turn with it, and at the same time, asked as often. */
+interface Buying {
+  readonly who: string
+  readonly keys: readonly string[]
+  readonly inTurn: Pairs
+  readonly atOnce: Pairs
+}
+
+const buying = (who: string, keys: readonly string[]): Buying => ({
+  who: `${keys.length} buyers of ${who}`,
+  keys,
+  inTurn: { own: [], bare: [] },
+  atOnce: { own: [], bare: [] },
+})
+
+async function buyInTurn(parts: CommerceParts, { keys, inTurn, atOnce }: Buying): Promise<void> {
+  const { bare, load, beside } = parts
+  const connections = keys.length
+  inTurn.bare.push(await runRound(bare, load, { connections, milliseconds: ROUND_MS }))
+  const own = await purchaseRound(parts, keys, PURCHASES_PER_ROUND)
+  inTurn.own.push(own)
+  await runBeside(beside, atOnce, { connections, perSecond: own.perSecond }, (meanwhile) =>
+    purchaseRound(parts, keys, PURCHASES_PER_ROUND, meanwhile),
+  )
+}
+
+function describeBuying({ who, inTurn, atOnce }: Buying, idle: number): string[] {
+  const busy = (rounds: readonly Round[]) => rounds.map((round) => withoutIdle(round, idle))
   return [
-    describe(`  ${who}`, own),
-    describe(`  without what it uses idle, ${(idle / 1e6).toFixed(3)} s/s`, busy),
-    describeRatio(ratioOf(busy, other), LIMIT_PURCHASE),
+    `  ${who}`,
+    describe('  bare Fastify, one SELECT, in turn', inTurn.bare),
+    describe('  a purchase', inTurn.own),
+    describe('  without what the process uses idle', busy(inTurn.own)),
+    describeRatio(ratioOf(busy(inTurn.own), inTurn.bare), LIMIT_PURCHASE),
+    describe('  the bare route at the same time, as often', atOnce.bare),
+    describe('  a purchase, without idle', busy(atOnce.own)),
+    describeRatio(ratioOf(busy(atOnce.own), atOnce.bare), LIMIT_PURCHASE),
   ]
 }
 
 async function benchPurchases(parts: CommerceParts, { buyerKeys }: CommerceWorld): Promise<string[]> {
   const { bare, load } = parts
-  const [all, ofOne] = [buyerKeys.flatMap((keys) => keys.slice(0, CONNECTIONS / ORGS)), buyerKeys[0] ?? []]
+  const ofOne = buyerKeys[0] ?? []
+  const all = buyerKeys.flatMap((keys) => keys.slice(0, CONNECTIONS / ORGS))
   const idle = await idleOf(parts)
-  const options = { connections: CONNECTIONS, milliseconds: ROUND_MS }
-  await runRound(bare, load, { ...options, milliseconds: WARM_UP_MS })
+  await runRound(bare, load, { connections: CONNECTIONS, milliseconds: WARM_UP_MS })
   await purchaseRound(parts, all, WARM_UP_PURCHASES)
-  const few = ofOne.slice(0, FEW)
-  const rounds: Record<'bare' | 'bareFew' | 'many' | 'one' | 'few', Round[]> = {
-    bare: [],
-    bareFew: [],
-    many: [],
-    one: [],
-    few: [],
-  }
-  for (let i = 0; i < ROUNDS; i++) {
-    rounds.bare.push(await runRound(bare, load, options))
-    rounds.many.push(await purchaseRound(parts, all, PURCHASES_PER_ROUND))
-    rounds.one.push(await purchaseRound(parts, ofOne, PURCHASES_PER_ROUND))
-    rounds.bareFew.push(await runRound(bare, load, { ...options, connections: FEW }))
-    rounds.few.push(await purchaseRound(parts, few, PURCHASES_PER_ROUND))
-  }
+  const loads = [
+    buying(`${buyerKeys.length} organisations`, all),
+    // Whoever buys for one organisation waits for its credit.
+    buying('one organisation', ofOne),
+    buying('one organisation', ofOne.slice(0, FEW)),
+  ]
+  for (let i = 0; i < ROUNDS; i++) for (const one of loads) await buyInTurn(parts, one)
   return [
-    `a purchase begun (budgets, hold, ledger, events, audit), ${ROUNDS} rounds in turn:`,
-    describe(`bare Fastify, one SELECT, ${CONNECTIONS} connections`, rounds.bare),
-    describe(`the same, ${FEW} connections`, rounds.bareFew),
-    'POST /api/v1/machine/licenses/purchase',
-    ...purchasesBeside(rounds.bare, rounds.many, idle, `${all.length} buyers of ${buyerKeys.length} organisations`),
-    ...purchasesBeside(rounds.bare, rounds.one, idle, `${ofOne.length} buyers of one organisation`),
-    ...purchasesBeside(rounds.bareFew, rounds.few, idle, `${few.length} buyers of one organisation`),
+    'POST /api/v1/machine/licenses/purchase: a purchase begun (budgets, hold, ledger, events, audit),',
+    `${ROUNDS} rounds in turn; idle the process uses ${(idle / 1e6).toFixed(3)} s/s`,
+    ...loads.flatMap((one) => describeBuying(one, idle)),
   ]
 }
 

@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 
-// The load, from a process of its own: connections that stay open, each asking again as soon as it is answered. It reads of an
-// answer only its status and its length, to leave the processors to what is measured.
+// The load, from a process of its own: connections that stay open, each asking again as soon as it is answered, or as often as it is
+// told to. It reads of an answer only its status and its length, to leave the processors to what is measured.
 
 export interface Load {
   readonly port: number
@@ -11,6 +11,13 @@ export interface Load {
   readonly requests: readonly string[]
   /** Instead: for each connection its own, in their order; it ends where they do. */
   readonly chains?: readonly (readonly string[])[]
+  /** How often all connections ask together, at most; otherwise as often as they are answered. */
+  readonly perSecond?: number
+}
+
+/** Instead of a load: the one under way ends as if its time were over. */
+export interface Enough {
+  readonly enough: true
 }
 
 export interface LoadResult {
@@ -33,7 +40,8 @@ interface Run {
   readonly answers: Record<number, number>
   bodyBytes: number
   next: number
-  readonly end: number
+  readonly start: number
+  end: number
 }
 
 interface Answer {
@@ -64,13 +72,25 @@ function ask(run: Run, socket: Socket, connection: number): void {
   run.next++
 }
 
+/** How long a connection waits before it asks again. All ask at the same moment: of all ways to be asked seldom it costs a server least. */
+function waitOf({ load: { perSecond, connections }, taken, start }: Run, connection: number): number {
+  if (perSecond === undefined) return 0
+  return start + ((taken[connection] as number) * connections * 1000) / perSecond - performance.now()
+}
+
+function askInTime(run: Run, socket: Socket, connection: number): void {
+  const ms = waitOf(run, connection)
+  if (ms <= 0) ask(run, socket, connection)
+  else setTimeout(() => ask(run, socket, connection), ms)
+}
+
 /** One connection until the time is over; a server that closes it gets a new one. */
 function keepAsking(run: Run, connection: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const open = (): void => {
       const socket = connect({ host: '127.0.0.1', port: run.load.port, noDelay: true })
       let rest: Buffer = Buffer.alloc(0)
-      socket.once('connect', () => ask(run, socket, connection))
+      socket.once('connect', () => askInTime(run, socket, connection))
       socket.once('error', reject)
       socket.on('data', (chunk) => {
         rest = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
@@ -85,7 +105,7 @@ function keepAsking(run: Run, connection: number): Promise<void> {
         run.bodyBytes += answer.bodyBytes
         run.taken[connection] = (run.taken[connection] as number) + 1
         const isOver = performance.now() >= run.end || nextRequest(run, connection) === undefined
-        if (!isOver && !answer.closes) return ask(run, socket, connection)
+        if (!isOver && !answer.closes) return askInTime(run, socket, connection)
         socket.destroy()
         if (isOver) resolve()
         else open()
@@ -97,6 +117,8 @@ function keepAsking(run: Run, connection: number): Promise<void> {
 
 const bytesOf = (text: string): Buffer => Buffer.from(text, 'latin1')
 
+let current: Run | undefined
+
 async function apply(load: Load): Promise<LoadResult> {
   const start = performance.now()
   const run: Run = {
@@ -107,13 +129,16 @@ async function apply(load: Load): Promise<LoadResult> {
     answers: {},
     bodyBytes: 0,
     next: 0,
+    start,
     end: start + load.milliseconds,
   }
+  current = run
   await Promise.all(Array.from({ length: load.connections }, (_, connection) => keepAsking(run, connection)))
   const { answers, bodyBytes, taken } = run
   return { answers, bodyBytes, taken, seconds: (performance.now() - start) / 1000 }
 }
 
-process.on('message', (load: Load) => {
-  void apply(load).then((result) => process.send?.(result))
+process.on('message', (said: Load | Enough) => {
+  if (!('enough' in said)) void apply(said).then((result) => process.send?.(result))
+  else if (current) current.end = performance.now()
 })

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { openSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Load, LoadResult } from './load.ts'
+import type { Enough, Load, LoadResult } from './load.ts'
 import type { Usage } from './probe.ts'
 
 // Each part is a process of its own: the server under test, the bare one, and the load. What each used, it says itself.
@@ -75,6 +75,8 @@ export async function startMeasured({
 
 export interface LoadProcess {
   apply(load: Load): Promise<LoadResult>
+  /** Ends the load that is under way. */
+  enough(): void
   stop(): void
 }
 
@@ -86,6 +88,7 @@ export function startLoad(): LoadProcess {
       child.send(load)
       return answer
     },
+    enough: () => child.send({ enough: true } satisfies Enough),
     stop: () => child.kill('SIGTERM'),
   }
 }

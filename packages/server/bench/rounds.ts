@@ -36,6 +36,14 @@ export interface RoundOptions {
   readonly milliseconds: number
   /** For requests that follow one another: each connection has its own and keeps to their order. */
   readonly chains?: readonly (readonly string[])[]
+  readonly perSecond?: number
+  readonly meanwhile?: Meanwhile
+}
+
+/** What goes on from the first request to the last answer. */
+export interface Meanwhile {
+  begin(): void
+  end(): void
 }
 
 export const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
@@ -55,7 +63,10 @@ export async function runRound(
   options: RoundOptions,
 ): Promise<Round> {
   const [before, postgresBefore] = [await server.usage(), postgresMicroseconds(data)]
-  const { answers, bodyBytes, seconds, taken } = await load.apply({ port: server.port, requests, ...options })
+  const { meanwhile, ...how } = options
+  meanwhile?.begin()
+  const { answers, bodyBytes, seconds, taken } = await load.apply({ port: server.port, requests, ...how })
+  meanwhile?.end()
   await wait(SETTLE_MS)
   const [after, postgresAfter] = [await server.usage(), postgresMicroseconds(data)]
   const given = Object.entries(answers).map(([code, times]) => ({ code: Number(code), times }))
@@ -75,6 +86,41 @@ export async function runRound(
     answers,
     taken,
   }
+}
+
+/** With a load of its own, so that neither waits for the other. */
+export interface Beside {
+  readonly bare: Contender
+  readonly load: LoadProcess
+}
+
+export interface Pairs {
+  readonly own: Round[]
+  readonly bare: Round[]
+}
+
+const NO_END = 600_000
+/** Of two at once it cannot be told apart. */
+const withoutPostgres = (round: Round): Round => ({ ...round, postgres: undefined })
+
+/**
+ * Runs a round, and as long as it takes asks the bare route as often. A request that comes seldom costs a process several times what it
+ * costs in a stream of them, and the bare route in a round of its own is asked as fast as it can answer.
+ */
+export async function runBeside(
+  { bare, load }: Beside,
+  pairs: Pairs,
+  { connections, perSecond }: { readonly connections: number; readonly perSecond: number },
+  round: (meanwhile: Meanwhile) => Promise<Round>,
+): Promise<void> {
+  let asked: Promise<Round> | undefined
+  const begin = (): void => {
+    asked = runRound(bare, load, { connections, milliseconds: NO_END, perSecond })
+  }
+  const own = await round({ begin, end: load.enough })
+  if (!asked) throw new Error('a round without its beginning')
+  pairs.own.push(withoutPostgres(own))
+  pairs.bare.push(withoutPostgres(await asked))
 }
 
 export function describe(name: string, rounds: readonly Round[]): string {

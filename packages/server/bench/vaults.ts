@@ -1,7 +1,22 @@
 import { nextCommit } from './org-vaults.ts'
 import { commitSignatures } from './primitives.ts'
 import type { LoadProcess, Measured } from './processes.ts'
-import { bestOf, type Contender, describe, describeRatio, type Round, ratioOf, request, runRound } from './rounds.ts'
+import {
+  type Beside,
+  bestOf,
+  type Contender,
+  describe,
+  describeRatio,
+  type Meanwhile,
+  medianOf,
+  type Pairs,
+  type Round,
+  type RoundOptions,
+  ratioOf,
+  request,
+  runBeside,
+  runRound,
+} from './rounds.ts'
 import { oneField, type VaultWorld, verifiedRead, WRITERS } from './vault-world.ts'
 
 // What vaults cost beside the bare route, in a small organisation and in a large one: two servers with a database each, in turns.
@@ -62,9 +77,28 @@ export interface Parts {
   readonly small: Subject
   readonly large: Subject
   readonly load: LoadProcess
+  readonly beside: Beside
 }
 
-export async function benchReads({ bare, small, large, load }: Parts): Promise<string[]> {
+/** The bare route asked at the same time, and as often as those who were measured in turn. */
+async function atOnce(
+  { beside }: Parts,
+  inTurn: readonly Round[],
+  limit: number,
+  run: (meanwhile: Meanwhile) => Promise<Round>,
+): Promise<string[]> {
+  const perSecond = medianOf(inTurn, (round) => round.perSecond)
+  const pairs: Pairs = { own: [], bare: [] }
+  for (const _ of inTurn) await runBeside(beside, pairs, { connections: CONNECTIONS, perSecond }, run)
+  return [
+    describe('the bare route at the same time, as often', pairs.bare),
+    describe('beside it', pairs.own),
+    describeRatio(ratioOf(pairs.own, pairs.bare), limit),
+  ]
+}
+
+export async function benchReads(parts: Parts): Promise<string[]> {
+  const { bare, small, large, load } = parts
   const contenders = { bare, small: reading(small), large: reading(large) }
   for (const subject of [small, large]) await ensureProven(subject)
   for (const contender of Object.values(contenders))
@@ -79,7 +113,10 @@ export async function benchReads({ bare, small, large, load }: Parts): Promise<s
     describe(`organisation of ${large.world.entries} log entries`, turns.large),
     describeRatio(ratioOf(turns.large, turns.small), LIMIT_GROWN, 'the small one'),
   ]
-  return [...lines, ...(await byConnections(contenders.large, load))]
+  const beside = await atOnce(parts, turns.small, LIMIT_READ, (meanwhile) =>
+    runRound(contenders.small, load, { ...options, meanwhile }),
+  )
+  return [...lines, ...beside, ...(await byConnections(contenders.large, load))]
 }
 
 async function byConnections(contender: Contender, load: LoadProcess): Promise<string[]> {
@@ -128,19 +165,24 @@ export async function commitRound(
   load: LoadProcess,
   length = COMMITS_PER_ROUND,
   connections = WRITERS,
+  options: Pick<RoundOptions, 'meanwhile'> = {},
 ): Promise<Round> {
   const chains = await chainsOf(subject, connections, length, turn++)
   const contender: Contender = { server: subject.server, data: subject.data, requests: [], status: [201] }
-  return runRound(contender, load, { connections, milliseconds: NO_END, chains })
+  return runRound(contender, load, { connections, milliseconds: NO_END, chains, ...options })
 }
 
-export async function benchCommits({ bare, small, large, load }: Parts): Promise<string[]> {
+export async function benchCommits(parts: Parts): Promise<string[]> {
+  const { bare, small, large, load } = parts
   for (const subject of [small, large]) await commitRound(subject, load, WARM_UP_COMMITS)
   const options = { connections: CONNECTIONS, milliseconds: ROUND_MS }
   const turns = await inTurns(COMMIT_ROUNDS, (name) =>
     name === 'bare' ? runRound(bare, load, options) : commitRound(name === 'small' ? small : large, load),
   )
   for (const subject of [small, large]) await ensureProven(subject)
+  const beside = await atOnce(parts, turns.small, LIMIT_COMMIT, (meanwhile) =>
+    commitRound(small, load, COMMITS_PER_ROUND, WRITERS, { meanwhile }),
+  )
   const said: string[] = []
   for (const connections of [1, 16, 64]) {
     const length = connections === 1 ? 400 : COMMITS_PER_ROUND
@@ -155,6 +197,7 @@ export async function benchCommits({ bare, small, large, load }: Parts): Promise
     describeRatio(ratioOf(turns.small, turns.bare), LIMIT_COMMIT),
     describe(`organisation of ${large.world.entries} log entries`, turns.large),
     describeRatio(ratioOf(turns.large, turns.small), LIMIT_GROWN, 'the small one'),
+    ...beside,
     `  its two signatures verified and its checkpoint signed, alone: ${signatures.toFixed(0)} µs, ${(signatures / bestOf(turns.bare)).toFixed(2)} × baseline`,
     `  commits/s by connections: ${said.join(', ')}`,
   ]
