@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { jsonOf } from './shapes.ts'
+import { jsonOf, mistyped } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Agents whose keys are made where they run. Catches: an enrolment on a screen, a signature for a name or for a part of a fingerprint, an
@@ -72,7 +72,7 @@ it('makes the keys on the machine of the agent, which can read nothing before a 
 it('signs for the fingerprint the agent showed, for no name and for no other key', async () => {
   const vault = ['--vault', 'prod']
   await refused(['agent', 'endorse', 'edge-7', ...vault, '--yes'], 'fingerprint_required', 2)
-  await refused(['agent', 'endorse', `${asked.fingerprint.slice(0, 31)}7`, ...vault], 'key_not_found', 5)
+  await refused(['agent', 'endorse', mistyped(asked.fingerprint), ...vault], 'key_not_found', 5)
   await refused(['agent', 'endorse', asked.fingerprint, '--vault', 'nowhere'], 'vault_not_found', 5)
   expect(await jsonOf(machine, ['agent', 'pending'])).toHaveLength(1)
   const done = await jsonOf(machine, ['agent', 'endorse', asked.fingerprint.toUpperCase(), ...vault])

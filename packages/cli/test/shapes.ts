@@ -27,3 +27,6 @@ export async function jsonOf<T>(
   if (wrong.length > 0) throw new Error(`${args.join(' ')}: ${JSON.stringify(wrong.slice(0, 3))}`)
   return data as T
 }
+
+/** A fingerprint with another last letter, whichever it has. */
+export const mistyped = (fingerprint: string): string => fingerprint.replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'))
