@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import type { FirstPerson } from '@strongroom/sdk'
 import { type Harness, startHarness } from '../../server/test/harness.ts'
 import { FOUNDER, foundOrg } from '../../server/test/people.ts'
+import { ofThisRun } from '../../server/test/process.ts'
 import { makeCli } from '../src/cli.ts'
 import { globalsOf } from '../src/model/parse.ts'
 import { speakerFor } from '../src/output/speaker.ts'
@@ -73,12 +74,12 @@ function gather(): { readonly stream: NodeJS.WriteStream; text(): string } {
   return { stream: stream as unknown as NodeJS.WriteStream, text: () => text }
 }
 
-/** A machine with an empty home. Variables of this process do not reach it, except what finds programs. */
+/** A machine with an empty home. Variables of this process do not reach it, except what finds programs and what was compiled. */
 export function makeMachine(folder: string, name: string): Machine {
   const home = join(folder, name)
   mkdirSync(home, { recursive: true })
   const env = {
-    PATH: process.env.PATH ?? '',
+    ...ofThisRun(),
     HOME: home,
     XDG_RUNTIME_DIR: join(home, 'run'),
     STRONGROOM_KEY_STORE: 'file',

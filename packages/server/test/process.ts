@@ -38,8 +38,8 @@ export function freePort(): Promise<number> {
 }
 
 /** What a program that a test starts has of this process: where programs and homes are, and what was compiled already. */
-export const ofThisRun = (): NodeJS.ProcessEnv => {
-  const { PATH, HOME, NODE_COMPILE_CACHE } = process.env
+export const ofThisRun = (): { readonly PATH: string; readonly HOME: string; readonly NODE_COMPILE_CACHE?: string } => {
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env
   return { PATH, HOME, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }) }
 }
 

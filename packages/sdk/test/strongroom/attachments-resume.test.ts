@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ofThisRun } from '../../../server/test/process.ts'
 import { parseUploadTicket } from '../../src/engine/upload-ticket.ts'
 import { AbortedError, ConfigError, NotFoundError, ValidationError } from '../../src/index.ts'
 import type { Strongroom } from '../../src/strongroom/strongroom.ts'
@@ -69,7 +70,7 @@ it('goes on in another process after kill -9: only what is missing is sent, and 
   const bot = await world.agent('worker', { vaults: [{ vault, role: 'write' }] })
   const file = join(world.directory(), 'ticket')
   const script = fileURLToPath(new URL('./killed-upload.ts', import.meta.url))
-  const env = { PATH: process.env.PATH, HOME: world.directory(), STRONGROOM_BUNDLE: bot.bundle.reveal() }
+  const env = { ...ofThisRun(), HOME: world.directory(), STRONGROOM_BUNDLE: bot.bundle.reveal() }
   const child = spawn(process.execPath, [script, vault, item, String(size), file], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],

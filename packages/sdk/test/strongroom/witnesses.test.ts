@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { formatTrustAnchor, parseTrustAnchor } from '@strongroom/protocol'
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { ofThisRun } from '../../../server/test/process.ts'
 import { makeActor } from '../../src/engine/actor.ts'
 import { memoryTrust, pinTrust } from '../../src/engine/trust.ts'
 import { readVault } from '../../src/engine/vaults.ts'
@@ -50,9 +51,8 @@ afterAll(() => world.close())
 
 /** The program as an operator runs it, until the end of the test. */
 function startWitness(): void {
-  const { PATH, HOME } = process.env
   witness = spawn(process.execPath, [WITNESS, 'follow', '--config', config], {
-    env: { PATH, HOME, STRONGROOM_ACCESS_TOKEN: world.founder.accessToken },
+    env: { ...ofThisRun(), STRONGROOM_ACCESS_TOKEN: world.founder.accessToken },
     stdio: 'ignore',
   })
 }

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { ofThisRun } from '../process.ts'
 import token from './test-token.json' with { type: 'json' }
 
 // A real chain on this machine: hardhat's node as a child process, with accounts that are unlocked and rich. Blocks are made when a
@@ -90,7 +91,7 @@ async function launch(): Promise<Launched> {
   const args = ['--config', config, 'node', '--hostname', '127.0.0.1', '--port', '0']
   const child = spawn(process.execPath, [join(hardhat, 'dist/src/cli.js'), ...args], {
     cwd: folder,
-    env: { PATH: process.env.PATH, HOME: folder, HARDHAT_DISABLE_TELEMETRY: 'true' },
+    env: { ...ofThisRun(), HOME: folder, HARDHAT_DISABLE_TELEMETRY: 'true' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
   const url = await new Promise<string>((resolve, reject) => {
