@@ -138,7 +138,7 @@ it('shows and changes settings, and none that would unpin an organisation', asyn
   ])
   const listed = await jsonOf<{ default: string }>(own, ['config', 'list'])
   expect(listed.default).toBe('default')
-  expect(JSON.stringify(listed)).not.toContain('vta1')
+  expect(JSON.stringify(listed)).not.toContain('vta1.')
   const { config } = await jsonOf<{ config: string }>(own, ['config', 'path'])
   writeFileSync(config, '[[[')
   expect((await own.call(['config', 'list', '--json'])).error()).toMatchObject({ code: 'config_invalid', exitCode: 6 })

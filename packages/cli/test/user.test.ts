@@ -59,7 +59,7 @@ it('invites with a link that goes into a private file, shown to no coding agent 
   const link = readFileSync(at('bob.link'), 'utf8')
   expect(link).toMatch(new RegExp(`^${world.url}/join#vin1\\.[A-Za-z0-9_-]+\n$`))
   const kept = at('.local/share/strongroom/invites')
-  for (const name of readdirSync(kept)) expect(readFileSync(join(kept, name), 'utf8')).not.toContain('vin1')
+  for (const name of readdirSync(kept)) expect(readFileSync(join(kept, name), 'utf8')).not.toContain('vin1.')
   expect(await bobNow()).toMatchObject({ status: 'invited', invite: { status: 'open' } })
   await refused(['user', 'endorse', 'bob@northwind.test'], 'invite_not_accepted', 6)
 })
