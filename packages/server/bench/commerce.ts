@@ -7,6 +7,7 @@ import {
   describe,
   describeRatio,
   type Meanwhile,
+  NO_END,
   type Pairs,
   type Round,
   ratioOf,
@@ -30,7 +31,6 @@ const WARM_UP_PURCHASES = 75 * CONNECTIONS
 const ROUNDS = 6
 const ROUND_MS = 1500
 const WARM_UP_MS = 3000
-const NO_END = 120_000
 const LIMIT_PURCHASE = 10
 const LIMIT_GROWN = 1.5
 const LONG = 1_000_000
@@ -73,8 +73,7 @@ const purchaseRound = (
 ) => {
   const chains = buyerKeys.map((apiKey, buyer) => purchasesOf(apiKey, buyer, count / buyerKeys.length))
   const contender: Contender = { server, data, requests: [], status: [201, 202] }
-  const options = { connections: buyerKeys.length, milliseconds: NO_END, chains }
-  return runRound(contender, load, meanwhile ? { ...options, meanwhile } : options)
+  return runRound(contender, load, { connections: buyerKeys.length, milliseconds: NO_END, chains, meanwhile })
 }
 
 const IDLE_MS = 4000

@@ -72,7 +72,7 @@ function ask(run: Run, socket: Socket, connection: number): void {
   run.next++
 }
 
-/** How long a connection waits before it asks again. All ask at the same moment: of all ways to be asked seldom it costs a server least. */
+/** How long a connection waits before it asks again. All ask at the same moment: of the ways to be asked seldom that were tried it costs a server least. */
 function waitOf({ load: { perSecond, connections }, taken, start }: Run, connection: number): number {
   if (perSecond === undefined) return 0
   return start + ((taken[connection] as number) * connections * 1000) / perSecond - performance.now()

@@ -31,13 +31,16 @@ export interface Round {
   readonly taken: readonly number[]
 }
 
+/** For rounds that end with their last answer. */
+export const NO_END = 120_000
+
 export interface RoundOptions {
   readonly connections: number
   readonly milliseconds: number
   /** For requests that follow one another: each connection has its own and keeps to their order. */
   readonly chains?: readonly (readonly string[])[]
   readonly perSecond?: number
-  readonly meanwhile?: Meanwhile
+  readonly meanwhile?: Meanwhile | undefined
 }
 
 /** What goes on from the first request to the last answer. */
@@ -99,7 +102,6 @@ export interface Pairs {
   readonly bare: Round[]
 }
 
-const NO_END = 600_000
 /** Of two at once it cannot be told apart. */
 const withoutPostgres = (round: Round): Round => ({ ...round, postgres: undefined })
 

@@ -9,9 +9,9 @@ import {
   describeRatio,
   type Meanwhile,
   medianOf,
+  NO_END,
   type Pairs,
   type Round,
-  type RoundOptions,
   ratioOf,
   request,
   runBeside,
@@ -156,8 +156,6 @@ async function chainsOf({ world }: Subject, connections: number, length: number,
   return chains
 }
 
-/** Every commit is asked for once, so a round ends when all are answered. */
-const NO_END = 120_000
 let turn = 0
 
 export async function commitRound(
@@ -165,11 +163,11 @@ export async function commitRound(
   load: LoadProcess,
   length = COMMITS_PER_ROUND,
   connections = WRITERS,
-  options: Pick<RoundOptions, 'meanwhile'> = {},
+  meanwhile?: Meanwhile,
 ): Promise<Round> {
   const chains = await chainsOf(subject, connections, length, turn++)
   const contender: Contender = { server: subject.server, data: subject.data, requests: [], status: [201] }
-  return runRound(contender, load, { connections, milliseconds: NO_END, chains, ...options })
+  return runRound(contender, load, { connections, milliseconds: NO_END, chains, meanwhile })
 }
 
 export async function benchCommits(parts: Parts): Promise<string[]> {
@@ -181,7 +179,7 @@ export async function benchCommits(parts: Parts): Promise<string[]> {
   )
   for (const subject of [small, large]) await ensureProven(subject)
   const beside = await atOnce(parts, turns.small, LIMIT_COMMIT, (meanwhile) =>
-    commitRound(small, load, COMMITS_PER_ROUND, WRITERS, { meanwhile }),
+    commitRound(small, load, COMMITS_PER_ROUND, WRITERS, meanwhile),
   )
   const said: string[] = []
   for (const connections of [1, 16, 64]) {

@@ -128,7 +128,8 @@ it('does not go inside at a test or a delivery either, whatever a name has come 
   await deliver()
   const history = await historyOf(hook)
   expect(history.map(({ attempts }) => attempts.at(-1)?.error)).toEqual(['address_forbidden', 'address_forbidden'])
-  expect(JSON.stringify(history)).not.toContain('10.20.30.40')
+  // Not less of it: a time can have the first two numbers.
+  expect(JSON.stringify(history)).not.toContain('10.20.30')
 })
 
 it('tests an endpoint with one signed synthetic event, also a disabled one, and holds nothing against it', async () => {
