@@ -116,14 +116,15 @@ it('keeps its memory while a large file goes up and comes down', async () => {
   const bot = await world.agent('worker', { vaults: [{ vault, role: 'write' }] })
   const script = fileURLToPath(new URL('./transfer-memory.ts', import.meta.url))
   const env = { PATH: process.env.PATH, HOME: world.directory(), STRONGROOM_BUNDLE: bot.bundle.reveal() }
-  const { stdout } = await promisify(execFile)(process.execPath, [script, vault, item, String(300 * 1_048_576)], {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, vault, item, String(400 * 1_048_576)], {
     env,
   })
   const { up, down, isSame } = JSON.parse(stdout) as { up: number; down: number; isSame: boolean }
   expect(isSame).toBe(true)
-  // Three parts, what of them is under way, and what the collector has not taken yet: 64 MiB or 500, it is about the same.
-  expect(up / 1_048_576).toBeLessThan(200)
-  expect(down / 1_048_576).toBeLessThan(200)
+  // Three parts, what of them is under way, and what the collector has not taken yet: 64 MiB or 500, it is about the same, and
+  // more than half of the file only where the file is small.
+  expect(up / 1_048_576).toBeLessThan(250)
+  expect(down / 1_048_576).toBeLessThan(250)
 })
 
 it('ends with both of two uploads to one item, by two writers and by one', async () => {
