@@ -1,4 +1,4 @@
-import { checkCaps } from '../directory/caps.ts'
+import { isPrivileged } from '../directory/caps.ts'
 import { type Cap, keyAdd, keyRotate, MAX_BATCH, type Replacement, replacementKey } from '../directory/documents.ts'
 import { fromBase64 } from '../encoding/base64.ts'
 import { compareText } from '../encoding/bytes.ts'
@@ -59,7 +59,10 @@ export async function verifyPendingKey(org: string, candidate: unknown): Promise
   ensure(own, 'missing_signature', 'a key did not sign its own registration', { kid: key.kid })
   const genuine = await verifyWithKey(key, messageOf(envelope), fromBase64(own.sig))
   ensure(genuine, 'bad_signature', 'the signature of a new key does not verify', { kid: key.kid })
-  checkCaps(key, payload.caps)
+  // Whoever endorses compares a fingerprint, which does not say what else is asked for: more than its own part is given by caps.set.
+  ensure(!isPrivileged(payload), 'not_authorised', 'a key that registers itself asks for more than its own part', {
+    kid: key.kid,
+  })
   // Other signatures are dropped: they could crowd out the one that is still to come.
   return { envelope: { ...envelope, signatures: [own] }, kid: key.kid, endorser: payload.by } as unknown as PendingKey
 }

@@ -98,6 +98,13 @@ describe('a key that is registered', () => {
     expect(await code(swapped)).toBe('key_substitution')
     const greedy = await makeDocument(keyAdd, { ...members, key: agent.key.bundle, caps: ['member'] }, [agent])
     expect(await code(greedy)).toBe('not_authorised')
+    // Caps are in no fingerprint: an admin who compares one must not sign more than a plain agent.
+    for (const more of ['agent-manager', 'dir-admin', 'recovery'] as const) {
+      const caps = ['agent', more] as const
+      expect(await code(await makeDocument(keyAdd, { ...members, key: agent.key.bundle, caps }, [agent]))).toBe(
+        'not_authorised',
+      )
+    }
     expect(await code(world.genesis)).toBe('wrong_type')
     expect(await code({})).toBe('malformed')
   })

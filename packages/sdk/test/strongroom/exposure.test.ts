@@ -1,3 +1,4 @@
+import { requestEndorsement } from '@strongroom/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { memoryTrust } from '../../src/engine/trust.ts'
 import { keyWords } from '../../src/key-words.ts'
@@ -9,8 +10,8 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // What a key could decrypt, from the log, and the drill after a key was lost. Catches: a grant that is left out or that has no
 // end, a value that counts as safe because it was only encrypted anew, a vault of others that is passed over in silence, a state
-// that the log does not name, an ended key that the log does not know of, a key that is endorsed for somebody else; a console that
-// only the server names.
+// that the log does not name, an ended key that the log does not know of, a key that is endorsed for somebody else or for more than
+// the part of an agent; a console that only the server names.
 // Seen red: tombstones taken for grants, states believed without their hash, the last leaf left out, items of all versions
 // taken for exposed, the drill without reading the log; a policy signed again for nothing, a signed policy that nobody looks for in the
 // log, provisioners lost with a new console.
@@ -177,6 +178,19 @@ describe('a key that is made where it is used', () => {
     await alice.agents.endorse(keyId, { vaults: [{ vault, role: 'read' }] })
     expect((await bot.secrets.env({ vault })).toObject()).toEqual({ KEY: 'far away' })
     expect(await alice.agents.pendingKeys()).toEqual([])
+  })
+
+  it('is endorsed for nothing more than the part of an agent, whatever it asks for', async () => {
+    const { agent, endorser } = await world.alice.agents.enrol({ name: unique('greedy') })
+    const { provider } = await generateRuntimeKey({ principal: `agent:${agent.agentId}`, material: keysOf('hybrid') })
+    const terms = { org: world.founder.orgId, caps: ['agent', 'dir-admin'] as const, at: Date.now(), endorser }
+    const event = await requestEndorsement(terms, provider)
+    const { client: admin, wire } = world.device()
+    // A server that keeps what ours refuses to keep.
+    const row = { kid: provider.kid, event, createdAt: new Date().toISOString() }
+    wire.tamper = (asked) => (asked.includes('/pending') ? { data: [row] } : undefined)
+    expect(await errorOf(admin.agents.endorse(provider.kid))).toMatchObject({ code: 'not_authorised' })
+    expect(wire.asked.filter((asked) => asked.startsWith('POST'))).toEqual([])
   })
 })
 

@@ -69,6 +69,15 @@ it('keeps half a registration for exactly the endorser it names, who completes i
   expect((await alice.client.keys.pending()).data).toEqual([])
 })
 
+it('keeps no half registration that asks for more than the part of an agent', async () => {
+  const agent = await h.agent(alice, [])
+  const identity = await identityOf('worker', `agent:${agent.agentId}`)
+  const caps = ['agent', 'dir-admin'] as const
+  const event = await requestEndorsement({ ...header(), caps, endorser: alice.identity.kid }, identity)
+  expect(await codeOf(agent.client.keys.register({ body: { event } }))).toBe('signer_not_authorised')
+  expect((await alice.client.keys.pending()).data).toEqual([])
+})
+
 it('refuses a registration of an archived, foreign or absent agent, of a person, and by a bystander; nothing is logged', async () => {
   const agent = await h.agent(alice, [])
   const identity = await identityOf('deploy', `agent:${agent.agentId}`)
