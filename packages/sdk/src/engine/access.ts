@@ -19,6 +19,8 @@ export interface AccessOptions extends CallerOptions {
   readonly deferRotation?: boolean
   /** Lets the actor leave, or lose the role of an admin. */
   readonly allowSelfRemoval?: boolean
+  /** The one key that whoever joins may have. */
+  readonly only?: string | undefined
 }
 
 /** From the list in hand to the next one, so that a change survives that of somebody else. */
@@ -32,7 +34,7 @@ export function changeAccess(
   actor: Actor,
   vaultId: string,
   entries: readonly AclEntry[] | NextAccess,
-  { deferRotation = false, allowSelfRemoval = false, ...options }: AccessOptions = {},
+  { deferRotation = false, allowSelfRemoval = false, only, ...options }: AccessOptions = {},
 ): Promise<Committed> {
   const next: NextAccess = typeof entries === 'function' ? entries : () => entries
   const build = async ([known]: readonly KnownVault[]): Promise<readonly Built[]> => {
@@ -50,7 +52,7 @@ export function changeAccess(
         acl,
         ...(deferRotation && { deferRotation }),
         ...(leaves && { rotate: { reason: 'member-removed' as const, recipients } }),
-        grants: await grantsFor(actor, known as KnownVault, joining, options),
+        grants: await grantsFor(actor, known as KnownVault, joining, { ...options, only }),
         at: actor.now(),
       },
       actor.identity,
@@ -68,14 +70,14 @@ async function grantsFor(
   actor: Actor,
   { head }: KnownVault,
   joining: readonly AclEntry[],
-  options: CallerOptions,
+  { only, ...options }: Pick<AccessOptions, 'only'> & CallerOptions,
 ): Promise<readonly { readonly dek: Dek; readonly to: Awaited<ReturnType<typeof recipientsOf>>[number] }[]> {
   if (joining.length === 0) return []
   const keys: VaultKeys = await keysFor(actor, head, options)
   const found = await keysOfAll(
     actor,
     joining.map(({ p }) => p),
-    { ...options, vaultId: head.vault.vaultId },
+    { ...options, only, vaultId: head.vault.vaultId },
   )
   return [...found.values()].flat().flatMap((to) => [...keys.values()].map((dek) => ({ dek, to })))
 }

@@ -21,6 +21,8 @@ export interface KeysOptions extends CallerOptions {
   readonly vaultId?: string
   /** Takes it that somebody has no key now, such as after a compromise. A key that is hidden makes the log refuse the batch. */
   readonly mayLack?: boolean
+  /** The one key they may have: it was made here, or compared, and the server chose the id that it stands under. */
+  readonly only?: string | undefined
 }
 
 /** As many as one request names. */
@@ -42,7 +44,7 @@ export async function keysOfAll(
 const keysOf = (
   actor: Actor,
   principals: readonly string[],
-  { vaultId, mayLack = false, ...options }: KeysOptions,
+  { vaultId, mayLack = false, only, ...options }: KeysOptions,
 ): Promise<KeysByPrincipal> =>
   readVerified(
     actor,
@@ -54,6 +56,7 @@ const keysOf = (
         const kids = listOf(membersOf(answer, 'answer').kids, 'kids').map(String)
         const result = await activeKeys(directory, kids, principals)
         if (!mayLack) ensureKeys(result)
+        if (only !== undefined) ensureOnly(result, only)
         return { rounds: [{ directory, heads: [] }], result }
       },
     },
@@ -88,4 +91,9 @@ async function activeKeys(
 function ensureKeys(keys: KeysByPrincipal): void {
   for (const [principal, own] of keys)
     refuseUnless(own.length > 0, 'unknown_signer', 'somebody has no active key in the directory', { principal })
+}
+
+function ensureOnly(keys: KeysByPrincipal, only: string): void {
+  for (const { kid } of [...keys.values()].flat())
+    refuseUnless(kid === only, 'key_substitution', 'somebody has another key than the one that was introduced', { kid })
 }

@@ -83,7 +83,7 @@ export async function endorse(
   const granted = await vaultsFor(place, vaults)
   const event = await endorseKey(found.pending, actor.identity)
   await actor.client.keys.register({ body: { event } }, options)
-  await giveVaults(place, principalOf(keyId), granted)
+  await giveVaults(place, keyId, granted)
   return { keyId }
 }
 

@@ -1,6 +1,7 @@
 import type { Permission } from '@strongroom/contract'
-import { registerKey } from '@strongroom/protocol'
-import { changeAccess } from '../engine/access.ts'
+import { principalOf, registerKey } from '@strongroom/protocol'
+import { changeAccess, type NextAccess } from '../engine/access.ts'
+import { keysOfAll } from '../engine/directory.ts'
 import { rotateRuntimeKey } from '../engine/runtime-key.ts'
 import { agentOf, type CreatedAgent, type NewAgent, type RuntimeKeyRotation, shownOnce } from './agents.ts'
 import { formatBundle } from './bundle.ts'
@@ -84,14 +85,19 @@ export async function vaultsFor(
   return vaults
 }
 
-/** Puts a principal whose keys are in the log on the access lists. */
+/** Puts an agent on the access lists with the key that was just endorsed: under its id the server may have somebody else. */
 export async function giveVaults(
   { actor, options }: KeyedPlace,
-  p: string,
+  kid: string,
   vaults: readonly GivenVault[],
 ): Promise<void> {
-  for (const { vaultId, role } of vaults)
-    await changeAccess(actor, vaultId, (acl) => [...acl.filter((entry) => entry.p !== p), { p, role }], options)
+  const p = principalOf(kid)
+  // Before any list: one that names them already would give another role to whoever that is.
+  if (vaults.length > 0) await keysOfAll(actor, [p], { ...options, only: kid })
+  for (const { vaultId, role } of vaults) {
+    const next: NextAccess = (acl) => [...acl.filter((entry) => entry.p !== p), { p, role }]
+    await changeAccess(actor, vaultId, next, { ...options, only: kid })
+  }
 }
 
 /** Endorses the keys and gives them their vaults. */
@@ -103,7 +109,7 @@ async function introduce(
   const { actor, options } = place
   const event = await registerKey({ org: actor.org, caps: ['agent'], at: actor.now() }, actor.identity, provider)
   await actor.client.keys.register({ body: { event } }, options)
-  await giveVaults(place, provider.key.principal, vaults)
+  await giveVaults(place, provider.kid, vaults)
   return exportPem()
 }
 

@@ -17,11 +17,11 @@ import {
 import type { Secret } from '../../src/strongroom/secret.ts'
 import { Strongroom } from '../../src/strongroom/strongroom.ts'
 import { NodeStrongroom } from '../../src/strongroom/strongroom-node.ts'
-import { keysOf } from '../engine/server.ts'
+import { keysOf, type Wire } from '../engine/server.ts'
 import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // Catches: an agent left behind without keys, a rotation whose new key is lost, a log that is taken on trust, a credential in
-// anything that is printed.
+// anything that is printed, a vault that goes to whoever has the id that the server gave.
 
 let world: World
 let alice: Strongroom
@@ -75,6 +75,33 @@ it('leaves no agent behind that could not be given its vaults', async () => {
   })
   expect(await errorOf(refused)).toMatchObject({ code: 'vault_archived' })
   expect((await alice.agents.list({ status: 'active' }).all()).length).toBe(before)
+})
+
+/** A server that names, as the new agent, one that somebody else has the keys of, and says that it took the new key. */
+function steerTo(wire: Wire, agentId: string): void {
+  wire.before = (asked) => {
+    if (asked.includes(agentId) && !asked.startsWith('GET')) throw new TypeError('the agent of the other stays')
+  }
+  wire.tamper = (asked, answer) => {
+    const { agent, ...rest } = answer as { agent: object }
+    if (asked === 'POST /agent') return { ...rest, agent: { ...agent, agentId } }
+    return asked === 'POST /vault/public-key' ? Response.json({ kid: 'none', status: 'active' }) : undefined
+  }
+}
+
+it('gives nothing to somebody whose id the server gives to a new agent, neither a vault nor another role in one', async () => {
+  const vault = await vaultWith('v')
+  const mallory = await world.agent('worker')
+  const { client: admin, wire } = world.device()
+  steerTo(wire, mallory.agent.agentId)
+  const vaults = [{ vault, role: 'admin' as const }]
+  const create = () => errorOf(admin.agents.create({ name: unique('bot'), vaults }))
+  expect(await create()).toMatchObject({ code: 'key_substitution' })
+  expect((await alice.permissions.list({ vault })).map(({ principal }) => principal)).not.toContain(mallory.principal)
+  await alice.permissions.grant({ vault }, { principal: mallory.principal, role: 'READ' })
+  expect(await create()).toMatchObject({ code: 'key_substitution' })
+  const listed = (await alice.permissions.list({ vault })).find(({ principal }) => principal === mallory.principal)
+  expect(listed?.role).toBe('READ')
 })
 
 it('gets, updates, archives agents and changes their roles', async () => {
