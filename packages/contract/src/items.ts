@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Access, Routes } from './route.ts'
-import { closed, Id, SignedDocument } from './shapes.ts'
+import { closed, Id, NoPage, SignedDocument } from './shapes.ts'
 import {
   AssetRowShape,
   Ciphertext,
@@ -57,6 +57,7 @@ export const items = {
       'Every item of a vault, archived ones too, with the environment and attachment rows: with the signed head they are complete. Never paginated',
     access: reading,
     params: vaultParams,
+    query: closed(NoPage),
     response: closed({
       data: Type.Array(ItemRowShape),
       environment: Type.Array(EnvRowShape),

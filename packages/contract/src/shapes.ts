@@ -7,7 +7,14 @@ export const closed = <T extends TProperties>(members: T): TObject<T> =>
   Type.Object(members, { additionalProperties: false })
 
 export const Id = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' })
-export const Time = Type.String({ format: 'date-time', description: 'ISO 8601, UTC' })
+/** A moment that clocks and databases know: without leap seconds and the name of a zone, which `date-time` alone would take. */
+export const Moment = (description: string) =>
+  Type.String({
+    format: 'date-time',
+    pattern: '^[0-9-]{10}[Tt][0-9]{2}:[0-9]{2}:[0-5][0-9](?:\\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$',
+    description,
+  })
+export const Time = Moment('ISO 8601, UTC')
 /** One line of text a person reads: no control characters. */
 export const Name = Type.String({ minLength: 1, maxLength: 200, pattern: '^[^\\u0000-\\u001f\\u007f]+$' })
 export const Text = (maxLength: number) =>
@@ -18,6 +25,11 @@ export const OneOf = <const T extends readonly string[]>(values: T): TEnum<[...T
 export const Page = {
   page: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000 })),
   limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
+}
+/** Of a list that is never cut into pages: taken, and of no effect. */
+export const NoPage = {
+  page: Type.Optional(Type.String({ maxLength: 20, description: 'Of no effect: the list is always whole' })),
+  limit: Type.Optional(Type.String({ maxLength: 20, description: 'Of no effect: the list is always whole' })),
 }
 export const Meta = closed({
   total: Type.Integer(),
@@ -36,13 +48,14 @@ export const listOf = <K extends string, T extends TSchema>(key: K, row: T) =>
     { additionalProperties: false },
   )
 
+/** Letters, digits and signs of ASCII. Anything else cannot be meant, and a database does not keep all of it. */
+const Visible = (maxLength: number) => Type.String({ maxLength, pattern: '^[!-~]*$' })
+
 /** A signed document as it travels (docs/reference/protocol.md 2.3). Its content is checked by the protocol, not by this shape. */
 export const SignedDocument = Type.Unsafe<Envelope>(
   closed({
     payload: Type.String({ maxLength: 1_400_000 }),
-    payloadType: Type.String({ maxLength: 128 }),
-    signatures: Type.Array(closed({ keyid: Type.String({ maxLength: 128 }), sig: Type.String({ maxLength: 1024 }) }), {
-      maxItems: 8,
-    }),
+    payloadType: Visible(128),
+    signatures: Type.Array(closed({ keyid: Visible(128), sig: Visible(1024) }), { maxItems: 8 }),
   }),
 )

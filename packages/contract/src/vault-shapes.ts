@@ -33,7 +33,11 @@ export const SignedVault = Type.Unsafe<VaultAnswer>(
 /** A change of a vault (docs/reference/protocol.md 6.3): a signed head, what it brings, and the head it follows. */
 export const CommitBody = Type.Unsafe<Commit>(
   closed({
-    expect: closed({ headVersion: Type.Integer({ minimum: 0 }), headHash: Type.String({ maxLength: 43 }) }),
+    expect: closed({
+      headVersion: Type.Integer({ minimum: 0 }),
+      // Empty before the first head.
+      headHash: Type.String({ maxLength: 43, pattern: '^[A-Za-z0-9_-]*$' }),
+    }),
     head: SignedDocument,
     docs: Type.Array(SignedDocument, { maxItems: 8192 }),
     values: Type.Record(Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }), Ciphertext, { maxProperties: 20_000 }),

@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Access, Routes } from './route.ts'
-import { closed, SignedDocument } from './shapes.ts'
+import { closed, NoPage, SignedDocument } from './shapes.ts'
 import {
   Ciphertext,
   CommitBody,
@@ -44,6 +44,7 @@ export const vaults = {
     path: '/vault',
     summary: 'Every vault the caller is on the access list of, also archived ones; never paginated',
     access: reading,
+    query: closed(NoPage),
     response: closed({ data: Type.Array(Vault) }),
   },
   get: {

@@ -38,6 +38,15 @@ function fromText(schema: TSchema, value: unknown): unknown {
   )
 }
 
+/** Without a page a list is given whole, and how long a page would be says nothing. */
+function ofWholeList(schema: TSchema, query: Record<string, unknown>): Record<string, unknown> {
+  const { properties = {} } = schema as { properties?: Record<string, unknown> }
+  const isIdle = 'page' in properties && query.page === undefined && typeof query.limit === 'string'
+  if (!isIdle) return query
+  const { limit: _, ...rest } = query
+  return rest
+}
+
 /** Where and what, never the value: it could be a secret in the wrong place. */
 const problemsOf = (
   errors: Iterable<{ instancePath?: string; keyword?: string; message?: string }>,
@@ -70,7 +79,8 @@ export const readerOf = onceFor(compileInput)
 
 function compileInput(route: Route): Read {
   const params = route.params && compile('params', route.params)
-  const query = compile('query', route.query ?? NO_MEMBERS)
+  const asked = route.query ?? NO_MEMBERS
+  const query = compile('query', asked)
   const body = route.body && compile('body', route.body)
   // For a body that may be left out as a whole.
   const { default: otherwise } = (route.body ?? {}) as { default?: unknown }
@@ -81,7 +91,7 @@ function compileInput(route: Route): Read {
       })
     return {
       ...(params && { params: params(request.params) }),
-      query: query({ ...(request.query as object) }),
+      query: query(ofWholeList(asked, { ...(request.query as object) })),
       ...(body && { body: body(request.body ?? otherwise) }),
     }
   }

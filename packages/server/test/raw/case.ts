@@ -26,6 +26,7 @@ export const KEY = 'X-API-Key: {KEY}'
 export const JSON_TYPE = 'Content-Type: application/json'
 export const ME = '/api/v1/machine/me'
 export const AGENTS = '/api/v1/machine/agent'
+export const VAULTS = '/api/v1/machine/vault'
 
 /** A request head and what follows it, as written. */
 export const raw = (line: string, headers: readonly string[] = [], body = ''): string =>

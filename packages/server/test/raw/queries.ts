@@ -1,6 +1,7 @@
-import { AGENTS, get, getBare, ME, type RawCase, refused, served } from './case.ts'
+import { AGENTS, get, getBare, ME, type RawCase, refused, served, VAULTS } from './case.ts'
 
-// What comes after the question mark: nothing is bent into shape, and nothing unknown is passed over.
+// What comes after the question mark: nothing is bent into shape, and nothing unknown is passed over. How long a page would be says nothing
+// where there is none.
 
 const REFUSED = [
   'page=0',
@@ -57,8 +58,7 @@ const REFUSED = [
   'page=1&sort=name',
   'page=1&status=none',
   'page=1&status=active&status=archived',
-  'limit=101',
-  'limit=0',
+  'limit=1&limit=2',
   'status=',
   '__proto__=1',
   '__proto__[page]=1',
@@ -92,6 +92,10 @@ export const queries: readonly RawCase[] = [
   served('an empty query is none', get(`${AGENTS}?`)),
   served('a query of separators is none', get(`${AGENTS}?&&&`)),
   served('a page is one', get(`${AGENTS}?page=1&limit=100`)),
+  served('the length of no page is passed over', get(`${AGENTS}?limit=101`)),
+  served('as is one that is no number', get(`${AGENTS}?limit=none`)),
+  served('a list that is always whole passes over both', get(`${VAULTS}?page=0&limit=9999`)),
+  refused('and takes nothing else', get(`${VAULTS}?page=0&status=active`), 400, 'validation_failed'),
   served('a separator at the end says nothing', get(`${AGENTS}?page=1&`)),
   refused('a route without a query takes none', get(`${ME}?x=1`), 400, 'validation_failed'),
   refused('500 parameters', get(`${AGENTS}?${'a=1&'.repeat(500)}`), 400, 'validation_failed'),
