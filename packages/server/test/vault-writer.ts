@@ -124,13 +124,19 @@ interface Built extends BuiltCommit {
 }
 
 /** A commit of these items on top of the vault as it is now. */
-export async function itemsCommit(writer: Writer, vaultId: string, edits: readonly ItemEdit[]): Promise<Built> {
+export async function itemsCommit(
+  writer: Writer,
+  vaultId: string,
+  edits: readonly ItemEdit[],
+  /** As if there were none of these ids. */
+  areNew = false,
+): Promise<Built> {
   const opened = await openVault(writer, vaultId)
   const dek = await currentDek(writer, vaultId)
   const place = { org: writer.orgId, vaultId, at: Date.now() }
   const items = []
   for (const one of edits) {
-    const known = opened.content.items.has(one.itemId)
+    const known = !areNew && opened.content.items.has(one.itemId)
     const { detail } = known ? await writer.client.items.get({ params: { vaultId, itemId: one.itemId } }) : {}
     const base = detail && { detail: peekDocument(itemDetail, detail).payload, hash: documentHash(detail) }
     items.push(await signItem(await planItem(dek, base, one), place, writer.identity))

@@ -99,9 +99,9 @@ function checkDetail(
   commit: Commit,
   needed: Set<string>,
 ): void {
-  const { itemId } = next
+  const { itemId, itemVersion } = next
   const follows = next.itemVersion === (base?.detail.itemVersion ?? 0) + 1 && next.prev === (base?.hash ?? '')
-  ensure(follows, 'head_conflict', 'an item does not follow its current version', { itemId })
+  ensure(follows, 'head_conflict', 'an item does not follow its current version', { itemId, itemVersion })
   for (const field of next.fields) {
     const old = base?.detail.fields.find((candidate) => candidate.fieldId === field.fieldId)
     if (old && sameField(old, field)) continue

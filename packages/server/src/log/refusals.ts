@@ -41,8 +41,14 @@ const CODES: Partial<Record<ProtocolErrorCode, ErrorCode>> = {
 const isFormless = ({ code, details }: ProtocolError): boolean =>
   code === 'bad_transition' && ('kind' in details || 'kinds' in details)
 
+/** An item that does not follow its own version, on a head that was compared before: nothing that reading the vault again would help. */
+function codeOfItem({ code, details }: ProtocolError): ErrorCode | undefined {
+  if (code !== 'head_conflict' || !('itemId' in details)) return undefined
+  return details.itemVersion === 1 ? 'id_conflict' : 'invalid_document'
+}
+
 function refusalOf(error: ProtocolError): ApiError {
-  const code = isFormless(error) ? 'invalid_document' : (CODES[error.code] ?? 'invalid_document')
+  const code = isFormless(error) ? 'invalid_document' : (codeOfItem(error) ?? CODES[error.code] ?? 'invalid_document')
   return new ApiError(code, { details: { ...error.details, rule: error.code, reason: error.message } })
 }
 

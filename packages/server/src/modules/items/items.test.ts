@@ -19,7 +19,8 @@ import { inOrg } from '../../context.ts'
 
 // Catches: a route that takes another kind of change than its own (a rule left out), a field that takes over another item's row
 // (`where vault_field.item_id =` left out), an id used twice in the organisation, fields left behind by an edit, an item that is
-// in two vaults or in none after a move, a value that is not the one its detail names.
+// in two vaults or in none after a move, a value that is not the one its detail names; a conflict that tells the client to read again though
+// its head is current, a character that the database does not take answered with 500.
 
 let h: Harness
 let alice: FirstPerson
@@ -121,6 +122,35 @@ it('refuses an id that another vault uses, and a field that another item owns; b
   expect(await codeOf(alice.client.items.create({ params: { vaultId }, body: { commit } }))).toBe('id_conflict')
   expect(await rowsOf('itm_own')).toHaveLength(1)
   expect(await rowsOf('itm_thief')).toHaveLength(0)
+})
+
+it('refuses an id that the same vault uses, on its current head, as what it is: reading again would not help', async () => {
+  await writeItems(alice, vaultId, [edit('itm_there', { T: '1' })])
+  const before = await size()
+  const { commit } = await itemsCommit(alice, vaultId, [edit('itm_there', { T: '2' })], true)
+  const body = { commit }
+  for (const sent of [
+    alice.client.vaults.commit({ params: { vaultId }, body }),
+    alice.client.items.create({ params: { vaultId }, body }),
+  ])
+    expect(await refusal(sent)).toMatchObject({ code: 'id_conflict', status: 409, details: { itemId: 'itm_there' } })
+  expect(await size()).toBe(before)
+})
+
+it('refuses characters that no hash and no key id has, before anybody looks at them', async () => {
+  const commit = await commitOf([edit('itm_nul', { N: '1' })])
+  const before = await size()
+  const [first, ...rest] = commit.docs
+  const named = (keyid: string) => ({ ...first, signatures: first?.signatures.map((one) => ({ ...one, keyid })) })
+  for (const broken of [
+    { ...commit, expect: { ...commit.expect, headHash: '\u0000' } },
+    { ...commit, docs: [named('a\u0000'), ...rest] },
+  ]) {
+    const body = { commit: broken as typeof commit }
+    expect(await codeOf(alice.client.vaults.commit({ params: { vaultId }, body }))).toBe('validation_failed')
+    expect(await codeOf(alice.client.items.create({ params: { vaultId }, body }))).toBe('validation_failed')
+  }
+  expect(await size()).toBe(before)
 })
 
 it('refuses a value that its detail does not name', async () => {
