@@ -34,9 +34,17 @@ function base64Inside(bytes: Uint8Array): readonly string[] {
   })
 }
 
-/** As tools wrap long lines. */
-const wrapped = (text: string): readonly string[] =>
-  [64, 76].flatMap((width) => (text.length > width ? (text.match(new RegExp(`.{1,${width}}`, 'g')) ?? []) : []))
+const BASE64_WIDTHS = [64, 76]
+const HEX_WIDTHS = [60, 64]
+
+/** As tools wrap long lines: all of them, for an end that is too short to be looked for alone, and each by itself. */
+const wrapped = (text: string, widths: readonly number[]): readonly string[] =>
+  widths
+    .filter((width) => text.length > width)
+    .flatMap((width) => {
+      const lines = text.match(new RegExp(`.{1,${width}}`, 'g')) ?? []
+      return [lines.join('\n'), ...lines]
+    })
 
 const escapeBeyondAscii = (text: string): string =>
   text.replace(/[^\x20-\x7e]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
@@ -72,12 +80,17 @@ function formsAsGiven(bytes: Uint8Array): readonly string[] {
   if (bytes.length < SHORTEST_VALUE) return []
   const value = new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes)
   const base64 = toBase64(bytes)
-  const whole = [base64, base64.replace(/=+$/, ''), toBase64url(bytes), toHex(bytes), toHex(bytes).toUpperCase()]
-  const inside = base64Inside(bytes).flatMap((text) => [text, text.replaceAll('+', '-').replaceAll('/', '_')])
+  const hex = [toHex(bytes), toHex(bytes).toUpperCase()]
+  const whole = [base64, base64.replace(/=+$/, ''), toBase64url(bytes), ...hex]
+  const [alone = '', ...shifted] = base64Inside(bytes)
+  const inside = [alone, ...shifted].flatMap((text) => [text, text.replaceAll('+', '-').replaceAll('/', '_')])
+  // `echo` puts a line break behind the value, which is encoded with it.
+  const inLines = [base64, alone].flatMap((text) => wrapped(text, BASE64_WIDTHS))
+  const hexInLines = hex.flatMap((text) => wrapped(text, HEX_WIDTHS))
   const lines = value.includes('\n') ? [...value.split(/\r?\n/), value.replaceAll('\n', '\r\n')] : []
   const isText = toBase64(utf8(value)) === base64
   const texts = isText ? [value, ...jsonForms(value), ...urlForms(value)] : []
-  const parts = [...(isText ? lines : []), ...inside, ...wrapped(base64)]
+  const parts = [...(isText ? lines : []), ...inside, ...inLines, ...hexInLines]
   const all = [...texts, ...whole, ...parts.filter((text) => text.length >= SHORTEST_PART)]
   return all.filter((text) => text.length > 0)
 }

@@ -24,7 +24,8 @@ import { StrongroomError } from '../../src/strongroom/strongroom-error.ts'
 
 // Catches: a secret that prints itself, a value that slips through the redactor at the edge of two chunks or in another
 // encoding, a bundle that is cut off and used, an error that quotes what it was given. Seen red: a byte order mark that is lost when a
-// value is decoded, which left such a value unmasked as text, and a value that is printed without it.
+// value is decoded, which left such a value unmasked as text, and a value that is printed without it; lines of base64 and of hex that were
+// looked for only as the value alone is encoded.
 
 const VALUE = 'hunter2-ß-"quoted"/\n line'
 
@@ -114,6 +115,27 @@ it('masks values of several lines, line by line, and long ones as base64 wraps t
   expect(redact({ PEM: pem }, [pem.replaceAll('\n', '\r\n')])).not.toMatch(/a1B2|c3D4/)
   const wrapped = Buffer.from(pem).toString('base64').replace(/.{76}/g, '$&\n')
   expect(redact({ PEM: pem }, [wrapped])).not.toContain(wrapped.slice(0, 76))
+})
+
+it('masks every line of a value that a tool encodes and wraps, with and without the line break of echo', () => {
+  const inLines = (text: string, width: number): string => text.replace(new RegExp(`.{${width}}`, 'g'), '$&\n')
+  for (const length of [46, 47, 58, 64, 100, 107, 115, 116]) {
+    const value = Array.from({ length }, (_, i) => String.fromCharCode(97 + ((i * 7) % 26))).join('')
+    for (const given of [value, `${value}\n`])
+      for (const width of [64, 76]) {
+        const shown = redact({ LONG: value }, [`${inLines(Buffer.from(given).toString('base64'), width)}\n`])
+        // At most the letters that the line break decides too.
+        expect(shown.replaceAll('‹LONG›', '').trim().length).toBeLessThanOrEqual(4)
+      }
+    for (const width of [60, 64]) {
+      const hex = inLines(Buffer.from(value).toString('hex'), width)
+      expect(
+        redact({ LONG: value }, [`${hex}\n${hex.toUpperCase()}`])
+          .replaceAll('‹LONG›', '')
+          .trim(),
+      ).toBe('')
+    }
+  }
 })
 
 it('masks a value that begins with a byte order mark, with it and without', () => {
