@@ -1,12 +1,14 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { acceptInvite, endorseInvite, makeUserInvite } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // People, from the invite to the removal. Catches: a link in a file of ours or on the screen of a coding agent, a person removed in passing,
-// roles that whoever holds none can give, an invitee who cannot come in.
-// Seen red: the link kept with the invite, the link shown in agent mode, a removal that does not ask, every invitee taken for known.
+// roles that whoever holds none can give, an invitee who cannot come in, a removal that nobody can finish once it was interrupted.
+// Seen red: the link kept with the invite, the link shown in agent mode, a removal that does not ask, every invitee taken for known, an id
+// that is on no list not looked for in the log.
 
 const PASSPHRASE = 'purple otter canal lantern'
 let world: World
@@ -109,4 +111,23 @@ it('removes a person after asking, whose keys end, and takes back an invite', as
   await jsonOf(machine, ['user', 'invite', 'eve@northwind.test', '--out', 'eve.link'])
   expect(await jsonOf(machine, ['user', 'remove', 'eve@northwind.test', '--yes'])).toMatchObject({ was: 'invited' })
   expect((await people()).map(({ email }) => email)).toEqual([world.founder.email])
+})
+
+it('goes on with a removal that was interrupted, by the id that it says', async () => {
+  const { founder, url: baseUrl } = world
+  const email = 'finn@northwind.test'
+  const made = await makeUserInvite(founder, { email, name: 'Finn', tenantId: founder.tenantId })
+  const { identity } = await acceptInvite({ baseUrl, link: made.link, passphrase: PASSPHRASE })
+  await endorseInvite(founder, made)
+  const last = await machine.call(['user', 'remove', founder.email, '--yes'])
+  expect(last.stderr).toContain(`strongroom user remove user:${founder.userId}`)
+
+  await founder.client.users.remove({ params: { id: made.userId } })
+  await refused(['user', 'remove', email, '--yes'], 'principal_not_found', 5)
+  const again = ['user', 'remove', `user:${made.userId}`]
+  await refused(again, 'confirmation_required', 2)
+  expect(await jsonOf(machine, [...again, '--yes'])).toEqual({ userId: made.userId, email: null, was: 'removed' })
+  const { stdout } = await machine.call(['key', 'list', `user:${made.userId}`, '--json'])
+  expect(JSON.parse(stdout)).toMatchObject({ data: [{ keyId: identity.kid, status: 'removed' }] })
+  await refused([...again, '--yes'], 'user_not_found', 5)
 })

@@ -30,6 +30,7 @@ export {
   makeUserInvite,
   removeUser,
   type UserInvite,
+  type VerifyingClient,
 } from './people-invites.ts'
 export {
   changePassphrase,

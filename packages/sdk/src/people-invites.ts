@@ -4,17 +4,19 @@ import {
   endorseAcceptance,
   type Identity,
   invite,
-  keyRevoke,
-  makeDocument,
   makeInvite,
   makeKeys,
   type PrivateKeyMaterial,
   ProtocolError,
   parseInviteLink,
   parseTrustAnchor,
+  principalOf,
   verifyAcceptance,
   verifyDocument,
 } from '@strongroom/protocol'
+import type { Client } from './client.ts'
+import { listOf, membersOf, refuseUnless } from './engine/answers.ts'
+import { ApiError } from './errors.ts'
 import { registerPassphrase } from './passphrase.ts'
 import {
   type Codes,
@@ -26,6 +28,9 @@ import {
   type SigningPerson,
   sealNewKeys,
 } from './people.ts'
+import type { Agents } from './strongroom/agents.ts'
+import type { RequestOptions } from './strongroom/call.ts'
+import type { Transparency } from './strongroom/transparency.ts'
 
 // Invites without trusting the server (docs/reference/protocol.md 4.6): three steps, by the admin, the invitee, and the admin again.
 
@@ -126,13 +131,57 @@ export async function endorseInvite(
   await admin.client.invites.endorse({ params: { id: inviteId }, body: { keyAdd: keyAdd } })
 }
 
-/** Removes a person, and signs off the keys that only a signature can end. */
-export async function removeUser(admin: SigningPerson, userId: string): Promise<void> {
-  const { liveKeys } = await admin.client.users.remove({ params: { id: userId } })
-  for (const kid of liveKeys) {
-    const event = await makeDocument(keyRevoke, { org: admin.orgId, at: Date.now(), kid, reason: 'removed' }, [
-      admin.identity,
-    ])
-    await admin.client.userKeys.revoke({ body: { event: event } })
+/** A `Strongroom` of the admin: it reads in the log which keys somebody has, and that a key has ended. */
+export interface VerifyingClient {
+  readonly transparency: Pick<Transparency, 'keys'>
+  readonly agents: Pick<Agents, 'revokeKey'>
+}
+
+/**
+ * Removes a person, and ends the keys that the verified log has for them; gives their ids. The server goes first: it knows who must
+ * not go, and a key that has ended never comes back. Done again after an interruption, it goes on with the keys that are left.
+ */
+export async function removeUser(
+  { client }: Pick<SigningPerson, 'client'>,
+  userId: string,
+  { transparency, agents }: VerifyingClient,
+  options: Pick<RequestOptions, 'signal'> = {},
+): Promise<readonly string[]> {
+  const principal = `user:${userId}`
+  const { named, absent } = await removeAtServer(client, userId)
+  ensureOwnedBy(principal, named)
+  const active = (await transparency.keys(principal, options)).filter(({ status }) => status === 'active')
+  const kids = active.map(({ keyId }) => keyId)
+  ensureOwnedBy(principal, kids)
+  if (absent && kids.length === 0) throw absent
+  for (const kid of kids) await agents.revokeKey(kid, 'removed', options)
+  return kids
+}
+
+interface ServerRemoval {
+  /** Keys that the server calls theirs: only its say, so nothing is signed by it. */
+  readonly named: readonly unknown[]
+  /** The server has nobody of this id, maybe since they were removed before. */
+  readonly absent?: ApiError
+}
+
+async function removeAtServer(client: Client, userId: string): Promise<ServerRemoval> {
+  try {
+    const answer: unknown = await client.users.remove({ params: { id: userId } })
+    return { named: listOf(membersOf(answer, 'answer').liveKeys, 'liveKeys') }
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'user_not_found') return { named: [], absent: error }
+    throw error
   }
+}
+
+/** Before anything is signed: a server that names a key of somebody else wants it to end. */
+function ensureOwnedBy(principal: string, kids: readonly unknown[]): void {
+  for (const kid of kids)
+    refuseUnless(
+      principalOf(String(kid)) === principal,
+      'key_substitution',
+      'a key of somebody else was named as theirs; no key has ended, so remove them again',
+      { kid, principal },
+    )
 }

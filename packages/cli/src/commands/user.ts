@@ -1,8 +1,8 @@
 import type { InviteOptions } from '@strongroom/sdk'
 import { ensureShowable, shownOnce } from '../admin/shown-once.ts'
-import { type Cli, confirm, serverOf } from '../cli.ts'
+import { type Cli, serverOf } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import { arg, command, flag, type Group, type Result } from '../model/command.ts'
+import { arg, command, flag, type Group } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { table } from '../output/table.ts'
@@ -133,40 +133,16 @@ const endorse = command({
   run: async (cli, { args }) => (await import('../people/endorse.ts')).endorsePerson(cli, args.person),
 })
 
-async function revokeInvite(cli: Cli, person: Someone, inviteId: string): Promise<Result> {
-  const { client } = await cli.person()
-  await confirm(cli, `Take back the invite of ${emailOf(person)}?`)
-  await client.invites.revoke({ params: { id: inviteId } })
-  const { forgetInvite } = await import('../people/invite-memory.ts')
-  await forgetInvite(cli.paths, inviteId)
-  return {
-    data: { userId: idOf(person), email: emailOf(person), was: 'invited' },
-    text: `${cli.style.good('✓')} the invite of ${safeText(emailOf(person))} is worth nothing any more`,
-  }
-}
-
 const remove = command({
   summary: 'remove a person for good, or take back an invite',
   about:
-    'Sessions, API keys and roles end, and you sign that their keys have ended. What they could decrypt they may have kept: `strongroom access exposure` lists it, `strongroom key due` says which vaults want a new key.',
+    'Sessions, API keys and roles end, and you sign that their keys have ended. What they could decrypt they may have kept: `strongroom access exposure` lists it, `strongroom key due` says which vaults want a new key. Which keys are theirs is read in the log. If it was interrupted, name them by id, as user:ID, and it goes on.',
   args: { person: PERSON },
   flags: {},
   examples: [{ run: 'strongroom user remove bob@northwind.test', does: 'asks first' }],
   next: 'strongroom key due',
   output: async () => (await shapes()).removedUserShape,
-  run: async (cli, { args }) => {
-    const admin = await cli.person()
-    const person = await findPerson(admin, args.person)
-    if (person.user?.status !== 'active' && person.invite) return revokeInvite(cli, person, person.invite.inviteId)
-    await confirm(cli, `Remove ${emailOf(person)} for good?`)
-    const { removeUser } = await import('@strongroom/sdk')
-    await removeUser(admin, idOf(person))
-    return {
-      data: { userId: idOf(person), email: emailOf(person), was: 'active' },
-      text: `${cli.style.good('✓')} ${safeText(emailOf(person))} is removed, and their keys have ended`,
-      next: 'strongroom key due',
-    }
-  },
+  run: async (cli, { args }) => (await import('../people/remove.ts')).removePerson(cli, args.person),
 })
 
 const roles = command({

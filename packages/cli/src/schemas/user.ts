@@ -34,6 +34,6 @@ export const endorsedShape = Type.Object({
 
 export const removedUserShape = Type.Object({
   userId: Type.String(),
-  email: Type.String(),
-  was: Type.Union([Type.Literal('active'), Type.Literal('invited')]),
+  email: Type.Union([Type.String(), Type.Null()], { description: 'Null where the server has the person no more' }),
+  was: Type.Union([Type.Literal('active'), Type.Literal('invited'), Type.Literal('removed')]),
 })

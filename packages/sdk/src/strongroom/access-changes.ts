@@ -1,10 +1,12 @@
 import type { AclEntry } from '@strongroom/protocol'
 import { changeAccess } from '../engine/access.ts'
+import { listOf, membersOf, refuseUnless } from '../engine/answers.ts'
 import { ApiError } from '../errors.ts'
 import type { KeyedPlace } from './core.ts'
 import { vaultIdOf, verifiedVault } from './names.ts'
 import type { AccessEntry, AccessOptions, AccessTarget, Next } from './permissions.ts'
-import { adminsDocuments, openProject } from './project-changes.ts'
+import { adminsDocuments, signedAdmins } from './project-changes.ts'
+import { type ProjectQuestion, type ProjectRead, readProject } from './project-read.ts'
 import { roleName, roleOf } from './vaults.ts'
 
 // A list of who has access is replaced as a whole; one entry more or less is a change of the list in force.
@@ -16,8 +18,7 @@ export async function listEntries(place: KeyedPlace, target: AccessTarget): Prom
   const { actor, options } = place
   if ('vault' in target) return (await verifiedVault(place, target.vault)).access.map(entryOf)
   if ('item' in target) return (await actor.client.permissions.item({ params: { id: target.item } }, options)).data
-  const { verified } = await openProject(place, target.project)
-  return (await actor.client.projects.permissions({ params: { id: verified.projectId } }, options)).data
+  return (await currentList(place, target.project)).entries
 }
 
 export async function changeEntries(
@@ -68,25 +69,62 @@ function changeItem(
   })
 }
 
+const adminsIn = (entries: readonly AccessEntry[]): readonly string[] =>
+  entries.filter(({ role }) => role === 'ADMIN').map(({ principal }) => principal)
+
+function sameAdmins(some: readonly string[], others: readonly string[]): boolean {
+  const [one, other] = [new Set(some), new Set(others)]
+  return one.size === other.size && [...one].every((principal) => other.has(principal))
+}
+
+interface ProjectList {
+  readonly project: ProjectRead
+  readonly entries: readonly AccessEntry[]
+  readonly etag: string
+}
+
+/** Who reads and writes is the server's say. Its ADMINs are those of the signed chain in the same answer, or all of it is refused. */
+async function readList(
+  { actor, options }: KeyedPlace,
+  asked: string,
+  question: Pick<ProjectQuestion<undefined>, 'ask' | 'isWrite'>,
+): Promise<ProjectList> {
+  const entriesOf = (answer: unknown) => listOf(membersOf(answer, 'answer').data, 'data') as readonly AccessEntry[]
+  const check: ProjectQuestion<undefined>['check'] = async (answer, project) => {
+    const isSigned = sameAdmins(adminsIn(entriesOf(answer)), signedAdmins(project))
+    const { projectId } = project.verified
+    refuseUnless(isSigned, 'acl_mismatch', 'the list has other ADMINs than the project is signed with', { projectId })
+    return { rounds: [], rest: undefined }
+  }
+  const { project, answer } = await readProject(actor, asked, { ...question, check }, options)
+  return { project, entries: entriesOf(answer), etag: String(membersOf(answer, 'answer').etag) }
+}
+
+const currentList = (place: KeyedPlace, asked: string): Promise<ProjectList> =>
+  readList(place, asked, { ask: (call) => place.actor.client.projects.permissions({ params: { id: asked } }, call) })
+
 function changeProject(
   place: KeyedPlace,
   asked: string,
   next: Next,
   allowSelfRemoval: boolean,
 ): Promise<readonly AccessEntry[]> {
-  const { actor, scope, options } = place
-  const adminsIn = (entries: readonly AccessEntry[]): string[] =>
-    entries.filter(({ role }) => role === 'ADMIN').map(({ principal }) => principal)
+  const { actor, scope } = place
   return replacing(async () => {
-    const project = await openProject(place, asked)
-    const params = { id: project.verified.projectId }
-    const { data, etag } = await scope.client.projects.permissions({ params }, options)
-    const entries = [...next(data)]
-    const [before, after] = [adminsIn(data).sort(), adminsIn(entries).sort()]
-    const isSame = before.length === after.length && before.every((one, i) => one === after[i])
-    const docs = isSame || after.length === 0 ? undefined : await adminsDocuments(actor, project, after)
-    const body = { entries, ...(docs && { docs }) }
-    const input = { params, query: removal(allowSelfRemoval), body }
-    return (await scope.matching(etag).projects.setPermissions(input, options)).data
+    const { project, entries: current, etag } = await currentList(place, asked)
+    const entries = [...next(current)]
+    const [before, after] = [signedAdmins(project), adminsIn(entries)]
+    const isSigned = sameAdmins(before, after) || after.length === 0
+    const docs = isSigned ? undefined : await adminsDocuments(actor, project, after)
+    const { projectId } = project.verified
+    const input = {
+      params: { id: projectId },
+      query: removal(allowSelfRemoval),
+      body: { entries, ...(docs && { docs }) },
+    }
+    const idempotencyKey = crypto.randomUUID()
+    const ask: ProjectQuestion<undefined>['ask'] = (call) =>
+      scope.matching(etag).projects.setPermissions(input, { ...call, idempotencyKey })
+    return (await readList(place, projectId, { ask, isWrite: true })).entries
   })
 }

@@ -3,6 +3,7 @@ import {
   documentHash,
   type Envelope,
   makeDocument,
+  peekDocument,
   projectAdmins,
   projectCreate,
   projectSet,
@@ -59,6 +60,12 @@ export function nextSet(
   const content = { slug, name, status, vaults, ...change }
   const place = { projectId, projectVersion: projectVersion + 1, prev: docHash }
   return makeDocument(projectSet, { ...signedBy(actor), ...content, ...place }, [actor.identity])
+}
+
+/** Who administers a project now. Its documents are peeked at only: all of the chain was verified when the project was read. */
+export function signedAdmins({ create, adminsChain }: ProjectRead): readonly string[] {
+  const last = adminsChain.at(-1)
+  return (last ? peekDocument(projectAdmins, last) : peekDocument(projectCreate, create)).payload.admins
 }
 
 /** Other admins, signed by one of the admins before, and the project signed anew. */

@@ -7,10 +7,10 @@ import { shellWord } from '../../ui/shell-word.ts'
 import { toast } from '../../ui/toast.tsx'
 
 export function RemovePersonForm({ user, onClose }: { readonly user: User; onClose(): void }) {
-  const { signing, person } = useOpenSession()
+  const { strongroom, client, person } = useOpenSession()
   const queries = useQueryClient()
   const remove = useMutation({
-    mutationFn: async () => removeUser(await signing(), user.userId),
+    mutationFn: () => removeUser({ client }, user.userId, strongroom),
     onSuccess: async () => {
       toast(`${user.name} is removed, and their keys have ended`)
       onClose()
@@ -33,6 +33,12 @@ export function RemovePersonForm({ user, onClose }: { readonly user: User; onClo
         Sessions, API keys and roles end, and you sign that their keys have ended. What they could decrypt they may have
         kept: vaults that then want a new key say so in the list of vaults.
       </p>
+      {remove.isError && (
+        <p>
+          Doing it again goes on where this stopped; once they are on no list, that is{' '}
+          <code>strongroom user remove user:{user.userId}</code>.
+        </p>
+      )}
       {user.userId === person.userId && <p className="text-warn">This is you. You would be signed out for good.</p>}
     </ConfirmByName>
   )

@@ -19,7 +19,9 @@ import {
   type FirstPerson,
   login,
   makeUserInvite,
+  memoryTrust,
   removeUser,
+  Strongroom,
   type UserInvite,
 } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -80,7 +82,9 @@ it('lets somebody in: invited, accepted, endorsed, and able to use their keys', 
     tenantRoles: [{ tenantId: alice.tenantId, role: 'TENANT_MEMBER' }],
   })
   expect(await alice.client.users.get({ params: { id: made.userId } })).toMatchObject({ status: 'active' })
-  await removeUser(alice, made.userId)
+  const { accessToken, identity: privateKey, trustAnchor } = alice
+  const verifying = new Strongroom({ server: h.url, accessToken, privateKey, trustAnchor, trustStore: memoryTrust() })
+  expect(await removeUser(alice, made.userId, verifying)).toEqual([bob.identity.kid])
   const state = await inOrg(h.deps, alice.orgId, (db) =>
     db.selectFrom('map_state').select('state').where('name', '=', `kid/${bob.identity.kid}`).executeTakeFirstOrThrow(),
   )
