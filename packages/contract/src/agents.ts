@@ -3,7 +3,7 @@ import { TenantRoleEntry } from './identity.ts'
 import { MAX_NETWORKS } from './networks.ts'
 import { PERMISSIONS, TENANT_ROLES } from './permissions.ts'
 import type { Access, Routes } from './route.ts'
-import { closed, Id, listOf, Name, Nullable, OneOf, Page, Text, Time } from './shapes.ts'
+import { closed, Id, listOf, Moment, Name, Nullable, OneOf, Page, Text, Time } from './shapes.ts'
 
 const STATUS = OneOf(['active', 'archived'])
 const reading = {
@@ -27,10 +27,7 @@ const Networks = Type.Array(Type.String({ minLength: 2, maxLength: 49 }), {
   uniqueItems: true,
   description: 'Addresses and networks that its keys may be used from, such as 10.1.0.0/16 or 2001:db8::/32; none: any',
 })
-const ExpiresAt = Type.String({
-  format: 'date-time',
-  description: 'In the future: its keys are refused from then on. ISO 8601, UTC',
-})
+const ExpiresAt = Moment('In the future: its keys are refused from then on. ISO 8601, UTC')
 
 const Agent = closed({
   agentId: Id,

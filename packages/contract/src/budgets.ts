@@ -12,7 +12,10 @@ const writing = { kind: 'permission', permission: 'machine.budget.write' } as co
 export const BUDGET_SUBJECTS = ['org', 'tenant', 'user', 'agent'] as const
 export const WINDOW_KINDS = ['daily', 'weekly', 'monthly', 'total', 'rolling'] as const
 
-const TimeZone = Type.String({ maxLength: 64, description: 'IANA name; UTC if absent' })
+const TimeZone = Type.String({
+  maxLength: 64,
+  description: 'IANA name with its area, such as Europe/Berlin; UTC if absent',
+})
 
 /** One limit: so much in each stretch of time. */
 export const BudgetRule = closed({

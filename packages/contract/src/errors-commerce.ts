@@ -12,12 +12,12 @@ export const COMMERCE_ERRORS = {
   budget_exceeded: entry(
     402,
     'A budget has no room for this.',
-    'Wait until it resets, or ask who manages it; details name the budget.',
+    'Wait until it resets, or ask who manages it; details name the budget to who may read budgets.',
   ),
   budget_transaction_limit: entry(
     402,
     'This is more than a budget allows at once.',
-    'Buy something smaller, or ask who manages the budget; details name it.',
+    'Buy something smaller, or ask who manages the budget; details name it to who may read budgets.',
   ),
   budget_subject_not_found: entry(
     404,

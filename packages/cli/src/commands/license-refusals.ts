@@ -17,6 +17,8 @@ const usd = (amount: string | undefined): string => shownMoney({ amount: amount 
 function sentenceOf(code: string, given: Details): { readonly message: string; readonly hint: string } | undefined {
   const { budgetId, limit, remaining, requested, resetsAt, available, required } = given
   const raise = `who manages it: strongroom budget update ${budgetId} --help`
+  // Who may not read budgets is told of none: the sentence of the server says what there is to say.
+  if (code.startsWith('budget_') && budgetId === undefined) return undefined
   if (code === 'budget_exceeded') {
     const until = resetsAt ? ` until ${resetsAt.slice(0, 16).replace('T', ' ')}` : ''
     return { message: `${usd(requested)} is more than the ${usd(remaining)} left of ${budgetId}${until}.`, hint: raise }

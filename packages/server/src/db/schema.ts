@@ -478,6 +478,7 @@ export interface LicensePurchaseTable {
   lease_until: Date | null
   created_at: Date
   updated_at: Date
+  is_test: Generated<boolean>
 }
 
 export interface LicenseRenewalTable {
@@ -526,6 +527,7 @@ export interface LicenseTerminationTable {
   lease_until: Date | null
   created_at: Date
   updated_at: Date
+  replaced_by: string | null
 }
 
 export interface LicenseTransitionTable {

@@ -13,7 +13,12 @@ const MAX_BYTES = 262_144
 const MOST_POLLING_MS = 86_400_000
 
 export const Amount = Type.String({ pattern: '^(?:0|[1-9][0-9]{0,17})$' })
-export const Moment = Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$' })
+/** There is such a day: the clock of a language makes the third of March of the 31st of February. */
+const isMoment = (text: string): boolean => {
+  const at = new Date(text)
+  return !Number.isNaN(at.getTime()) && at.toISOString().slice(0, 10) === text.slice(0, 10)
+}
+export const Moment = Type.Refine(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$' }), isMoment)
 export const Ref = Type.String({ minLength: 1, maxLength: 200 })
 export const Code = Type.String({ pattern: '^[a-z0-9_]{1,64}$' })
 
@@ -139,11 +144,18 @@ async function orderOutcome(
   }
 }
 
-async function readOrder(seal: Seal, order: LicenseOrder, reply: Reply): Promise<OrderOutcome> {
+async function readOrder(
+  seal: Seal,
+  order: LicenseOrder,
+  reply: Reply,
+  { isLookUp = false } = {},
+): Promise<OrderOutcome> {
   if (reply.kind !== 'answered') return { kind: reply.kind, cause: reply.cause }
   const read = parsed(reply.body)
   if (reply.status === 429) return { kind: 'unavailable', cause: 'too_many_requests' }
   if (readsOrder.Check(read)) return orderOutcome(seal, order, read)
+  // Whoever does not say what became of an order has not refused it.
+  if (isLookUp) return garbled
   // A refusal without a reason of its own is still a refusal; that it is there already is none.
   const isRefusal = reply.status >= 400 && reply.status < 500 && reply.status !== 409 && reply.status !== 404
   return isRefusal ? { kind: 'rejected', code: `status_${reply.status}` } : garbled
@@ -191,7 +203,7 @@ export function httpProvider(deps: HttpProviderDeps, settings: HttpProviderSetti
       const path = orderPath(order.externalId)
       const reply = await ask(deps, settings, { method: 'GET', path, id: `look-${order.externalId}` })
       if (reply.kind === 'answered' && reply.status === 404) return { kind: 'not_found' }
-      return readOrder(deps.seal, order, reply)
+      return readOrder(deps.seal, order, reply, { isLookUp: true })
     },
     cancel: async (request) => {
       const { externalId, effective, key } = request

@@ -73,7 +73,8 @@ export const ISSUER_CAPABILITIES: Capabilities = {
 export function builtInIssuer(key: IssuerKey, seal: Seal, iss: string): Seller {
   const order = async (order: LicenseOrder): Promise<OrderOutcome> => {
     const sealed = await seal(order, 'at_source', fieldsOf(order, iss, key))
-    return { kind: 'active', instanceRef: order.instanceId, sealed, amount: order.amount, periodEnd: endOf(order) }
+    const { instanceId: instanceRef, amount, orderedAt: periodStart } = order
+    return { kind: 'active', instanceRef, sealed, amount, periodStart, periodEnd: endOf(order) }
   }
   return {
     order,

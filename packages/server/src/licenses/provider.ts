@@ -48,6 +48,8 @@ export type OrderOutcome =
       readonly instanceRef: string
       readonly sealed: SealedCredential
       readonly amount: bigint
+      /** Given where what is sold says itself when it begins; else it begins when it is delivered. */
+      readonly periodStart?: Date
       readonly periodEnd: Date | null
     }
   | { readonly kind: 'pending'; readonly providerRef: string; readonly pollAfterMs: number }

@@ -5,13 +5,13 @@ import { withManners } from '../../test/provider/provider-scene.ts'
 import { type Shop, startShop } from '../../test/provider/shop.ts'
 import { inOrg } from '../context.ts'
 import { takeEndingTurn, takeExpiryTurn } from '../modules/licenses/expiry.ts'
-import { MOST_UNKNOWN } from '../modules/licenses/purchase-turn.ts'
+import { MOST_UNKNOWN, MOST_UNREACHABLE } from '../modules/licenses/purchase-turn.ts'
 import { takeRenewalTurn } from '../modules/licenses/renewal-turn.ts'
 import { giveUp, listReview, nextIssuerKey } from './licenses.ts'
 
 // What an operator decides about licences. Catches: a purchase of another organisation, one that needs no decision, money that is freed
 // before the provider has cancelled, a decision without a record. Seen red: the state not asked, the record left out, the
-// money of a renewal kept.
+// money of a renewal kept; a purchase given up that was not tried for long enough, or whose money is a termination's.
 
 let shop: Shop
 beforeAll(async () => {
@@ -50,6 +50,42 @@ it('gives up a purchase that nobody could find out about, and its money is free 
   await shop.booksAreRight()
 })
 
+it('gives up what the provider does not cancel, and its money is free at once', async () => {
+  const { h, org, buyer } = shop
+  const { orgId } = org
+  const deps = { ...operatorOf(h), now: h.deps.now }
+  const before = await shop.balance()
+  const gone = { kind: 'unavailable', cause: 'not_reachable' } as const
+  const stubborn = withManners(shop.providers, () => ({
+    order: async () => gone,
+    getOrder: async () => gone,
+    cancel: async () => ({ kind: 'refused', code: 'commitment', earliestAt: null }),
+  }))
+  const { purchaseId } = await buy(buyer, 'mail-pro')
+  await shop.goOn(MOST_UNREACHABLE, stubborn)
+  h.advance(7 * 86_400_000)
+  await shop.goOn(2, stubborn)
+  expect((await statusOf(buyer, purchaseId)).status).toBe('compensating')
+  await expect(giveUp(deps, orgId, purchaseId)).rejects.toMatchObject({ code: 'purchase_not_in_review' })
+  expect(await listReview(deps, orgId)).toEqual([])
+  await shop.goOn(MOST_UNKNOWN, stubborn)
+  const waiting = { purchaseId, amount: String((await shop.balance()).held), reason: 'provider_cancel_refused' }
+  expect(await listReview(deps, orgId)).toMatchObject([waiting])
+  const records = (await auditOf(orgId, 'operator.give-up-purchase')).length
+  const other = await h.org('somebody else again')
+  await expect(giveUp(deps, other.orgId, purchaseId)).rejects.toMatchObject({ code: 'purchase_not_in_review' })
+  await giveUp(deps, orgId, purchaseId)
+  await expect(giveUp(deps, orgId, purchaseId)).rejects.toMatchObject({ code: 'purchase_not_in_review' })
+  expect(await statusOf(buyer, purchaseId)).toMatchObject({
+    ...{ status: 'cancelled', statusReason: 'given_up_by_operator', nextAction: { type: 'none' } },
+  })
+  expect([await shop.balance(), await listReview(deps, orgId)]).toEqual([before, []])
+  expect(await shop.transfersOf(purchaseId)).toEqual(['pending', 'void'])
+  expect((await auditOf(orgId, 'operator.give-up-purchase')).length).toBe(records + 1)
+  expect(await shop.turns(stubborn)).toBe(0)
+  await shop.booksAreRight()
+})
+
 it('gives up a renewal that nobody could find out about: its money is free, and the licence ends with its period', async () => {
   const { h, org, buyer } = shop
   const { orgId } = org
@@ -83,6 +119,28 @@ it('gives up a renewal that nobody could find out about: its money is free, and 
   await takeExpiryTurn(works)
   expect((await licenseOf())?.status).toBe('expired')
   await shop.booksAreRight()
+})
+
+it('leaves what was paid for to its termination', async () => {
+  const { h, org, buyer } = shop
+  const deps = { ...operatorOf(h), now: h.deps.now }
+  const { purchaseId, licenseInstanceId } = await buy(buyer, 'mail-pro')
+  await shop.turns()
+  const stubborn = withManners(shop.providers, () => ({
+    cancel: async () => ({ kind: 'refused', code: 'commitment', earliestAt: null }),
+  }))
+  await buyer.client.licenses.terminate({ body: { licenseInstanceId } })
+  await shop.turns(stubborn)
+  await inOrg(h.deps, org.orgId, (db) =>
+    db
+      .updateTable('license_purchase')
+      .set({ attempts: 10 * MOST_UNKNOWN })
+      .where('purchase_id', '=', purchaseId)
+      .execute(),
+  )
+  expect((await statusOf(buyer, purchaseId)).status).toBe('compensating')
+  expect(await listReview(deps, org.orgId)).toEqual([])
+  await expect(giveUp(deps, org.orgId, purchaseId)).rejects.toMatchObject({ code: 'purchase_not_in_review' })
 })
 
 it('makes another key for licences beside the ones before, and tells every organisation', async () => {

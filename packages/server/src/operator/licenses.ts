@@ -12,7 +12,7 @@ export const listReview = (deps: OperatorDeps, orgId: string): Promise<readonly 
 
 /**
  * Nothing comes of it. What the provider may have of a purchase is cancelled when the server works again, and only then is the money free; that
- * of a renewal is free at once.
+ * of a renewal, or of a purchase that could not be cancelled, is free at once.
  */
 export async function giveUp(deps: OperatorDeps, orgId: string, purchaseId: string): Promise<void> {
   const works = { deps, worker: deps.database, providers: new Map() }

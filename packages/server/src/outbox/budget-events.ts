@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { type Ctx, type Deps, inOrg } from '../context.ts'
 import { ApiError } from '../errors.ts'
+import { asSeenBy } from '../modules/budgets/reserve.ts'
 import { emit } from './outbox.ts'
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
@@ -33,7 +34,10 @@ export async function tellExceeded(
   })
 }
 
-/** Runs what spends, and tells of a budget that had no room for it. What cannot be told is logged, and the refusal stands. */
+/**
+ * Runs what spends, and tells of a budget that had no room for it. What cannot be told is logged, and the refusal stands: as the caller may
+ * see it.
+ */
 export async function tellingExceeded<T>(ctx: Ctx, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -41,6 +45,6 @@ export async function tellingExceeded<T>(ctx: Ctx, work: () => Promise<T>): Prom
     await tellExceeded(ctx, ctx.principal, error).catch((cause: unknown) =>
       ctx.log.error({ err: cause }, 'an exceeded budget was not told of'),
     )
-    throw error
+    throw asSeenBy(ctx.principal, error)
   }
 }

@@ -11,6 +11,9 @@ import { isSigned, signedHeaders } from '../../src/licenses/signed-http.ts'
 export const SECRET = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
 export const PRICE = 31_000_000n
 
+/** What is left of a period that is short. */
+export const SHORT_MS = 12 * 3_600_000
+
 export const FAULTS = [
   /** Answers late. */
   'delay',
@@ -34,6 +37,15 @@ export const FAULTS = [
   'wrong_refund',
   /** Lists everything twice. */
   'duplicate_lines',
+  /** Names a day that no calendar has. */
+  'impossible_day',
+  'impossible_time',
+  /** What it delivers has ended long ago. */
+  'past_period',
+  /** What it delivers ends before the day is over. */
+  'short_period',
+  /** Does not say when it ends. */
+  'no_period',
 ] as const
 export type Fault = (typeof FAULTS)[number]
 
@@ -143,12 +155,32 @@ function place(world: World, wanted: Wanted, fault: Fault | undefined): Provided
   return made
 }
 
-function tell(order: ProvidedOrder): Said {
+/** What it says instead of an end, where it misbehaves about it; undefined for a day of its own. */
+function endFor({ now }: World, fault: Fault | undefined): string | null | undefined {
+  switch (fault) {
+    case 'impossible_day':
+      return `${now().getUTCFullYear() + 1}-02-31T10:00:00Z`
+    case 'impossible_time':
+      return `${now().getUTCFullYear() + 1}-02-28T99:99:99Z`
+    case 'past_period':
+      return '2020-01-01T00:00:00Z'
+    case 'short_period':
+      return new Date(now().getTime() + SHORT_MS).toISOString()
+    case 'no_period':
+      return null
+    default:
+      return undefined
+  }
+}
+
+function tell(world: World, order: ProvidedOrder, fault: Fault | undefined): Said {
   const { externalId, status, instanceRef, amount, credential, term, orderedAt } = order
   if (status === 'rejected') return { status: 200, body: { status, externalId, code: 'out_of_stock' } }
   if (status === 'pending')
     return { status: 202, body: { status, externalId, providerRef: instanceRef, pollAfterMs: 30_000 } }
-  const periodEnd = term === 'month' ? { periodEnd: monthAfter(orderedAt).toISOString() } : {}
+  const said = endFor(world, fault)
+  const end = said === undefined ? monthAfter(orderedAt).toISOString() : said
+  const periodEnd = term === 'month' && end !== null ? { periodEnd: end } : {}
   return { status: 200, body: { status: 'active', externalId, instanceRef, amount, credential, ...periodEnd } }
 }
 
@@ -164,7 +196,8 @@ function cancel(world: World, order: ProvidedOrder, effective: string, fault: Fa
     return { status: 200, body: { status: 'scheduled', externalId, effectiveAt: end.toISOString() } }
   order.status = 'cancelled'
   const refund = fault === 'wrong_refund' ? { refund: String(BigInt(order.amount) * 3n) } : {}
-  return { status: 200, body: { status: 'cancelled', externalId, effectiveAt: at.toISOString(), ...refund } }
+  const effectiveAt = endFor(world, fault) ?? at.toISOString()
+  return { status: 200, body: { status: 'cancelled', externalId, effectiveAt, ...refund } }
 }
 
 /** One period for one key. */
@@ -179,7 +212,10 @@ function renew(world: World, order: ProvidedOrder, key: string, fault: Fault | u
   }
   const renewal = renewals.get(key) ?? made
   renewals.set(key, renewal)
-  return { status: 200, body: { status: 'renewed', externalId, ...renewal } }
+  const said = endFor(world, fault)
+  const periodEnd = said === undefined ? renewal.periodEnd : said
+  const { amount } = renewal
+  return { status: 200, body: { status: 'renewed', externalId, amount, ...(periodEnd !== null && { periodEnd }) } }
 }
 
 const LINES_PER_PAGE = 2
@@ -201,12 +237,13 @@ function list(world: World, path: string, fault: Fault | undefined): Said {
 
 function answer(world: World, { method, path, key }: Request, body: Buffer, fault: Fault | undefined): Said {
   const absent = { status: 404, body: { error: 'not_found' } }
-  if (method === 'POST' && path === '/orders') return tell(place(world, JSON.parse(body.toString()), fault))
+  if (method === 'POST' && path === '/orders')
+    return tell(world, place(world, JSON.parse(body.toString()), fault), fault)
   if (method === 'GET' && path.startsWith('/charges?')) return list(world, path, fault)
   const [, id = '', action] = /^\/orders\/([A-Za-z0-9_-]+)(\/cancel|\/renew)?$/.exec(path) ?? []
   const order = world.orders.get(id)
   if (!order) return absent
-  if (method === 'GET' && !action) return tell(order)
+  if (method === 'GET' && !action) return tell(world, order, fault)
   if (method === 'POST' && action === '/renew') return renew(world, order, key, fault)
   if (method === 'POST' && action) return cancel(world, order, String(JSON.parse(body.toString()).effective), fault)
   return absent

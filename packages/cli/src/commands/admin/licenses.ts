@@ -57,7 +57,7 @@ async function giveUp(cli: Cli, flags: Flags, purchaseId: string | undefined): P
   const data = await operate<{ org: Org; purchaseId: string }>(cli, flags, order, 'giving up')
   return {
     data,
-    text: `${cli.style.good('✓')} ${purchaseId} is given up: the server cancels what the provider may have, then its money is free`,
+    text: `${cli.style.good('✓')} ${purchaseId} is given up, and its money is free as soon as nothing of it is left to cancel`,
   }
 }
 
@@ -66,7 +66,7 @@ const NAMES = ['list', 'give-up'] as const
 export const licenseReview = command({
   summary: 'purchases that wait for a human: list, give-up',
   about:
-    'When a provider does not say what became of an order, the money stays held and the server goes on asking. Ask the provider yourself. If it has delivered, do nothing: the server finds out. If nothing is to come of it, give it up: the server cancels the order there, and frees the money when that is certain. Recorded in the audit trail of the organisation. An embedded database is worked on while its server is stopped.',
+    'When a provider does not say what became of an order, the money stays held and the server goes on asking. Ask the provider yourself. If it has delivered, do nothing: the server finds out. If nothing is to come of it, give it up: the server cancels the order there, and frees the money when that is certain. What could not be cancelled for some hours is listed again; given up once more, its money is free at once. Recorded in the audit trail of the organisation. An embedded database is worked on while its server is stopped.',
   args: {
     action: arg.one(NAMES.join(', '), { choices: NAMES }),
     purchase: arg.maybe('with give-up: the id of the purchase'),

@@ -17,10 +17,11 @@ export function moneyRefusal(error: unknown): string | undefined {
   if (!(error instanceof ApiError)) return undefined
   const { limit, remaining, requested, available, required }: Details = error.details ?? {}
   switch (error.code) {
+    // Without numbers for who may not read budgets: then the sentence of the server stands.
     case 'budget_exceeded':
-      return `${usd(requested)} is more than the ${usd(remaining)} that are left of a budget.`
+      return remaining && `${usd(requested)} is more than the ${usd(remaining)} that are left of a budget.`
     case 'budget_transaction_limit':
-      return `${usd(requested)} is more than a budget allows at once, ${usd(limit)}.`
+      return limit && `${usd(requested)} is more than a budget allows at once, ${usd(limit)}.`
     case 'insufficient_credit':
       return `${usd(required)} is more than the ${usd(available)} of credit that are left.`
     default:

@@ -13,7 +13,8 @@ import { budgetDifferences, refund, reserve, type Subject, settle } from './rese
 // window than it was promised in, a threshold told twice, a budget that is seen or set by whoever may not.
 // Seen red: windows not locked (the race), a refund that counts twice, a threshold told again, anybody who sets what they see, a tenant
 // above that is forgotten. The second book: a settlement that a rolling window does not learn of, months that begin too late, a threshold
-// told twice, a refund that counts twice; and in `npm run test:money` a rolling window that is longer by its first instant.
+// told twice, a refund that counts twice; and in `npm run test:money` a rolling window that is longer by its first instant. Time zones: the
+// abbreviations of JavaScript taken; those of a budget not kept. Moments: the pattern left out.
 
 let h: Harness
 let alice: FirstPerson
@@ -253,6 +254,9 @@ it.each([
   ['a rolling window of a year', limit('rolling', 1n, { duration: 'P365D' }), 'duration'],
   ['no time zone', limit('daily', 1n, { timezone: 'Mars/Olympus' }), 'timezone'],
   ['an offset', limit('daily', 1n, { timezone: '+02:00' }), 'timezone'],
+  ['a zone that PostgreSQL does not have', limit('daily', 1n, { timezone: 'AET' }), 'timezone'],
+  ['a zone without summer time in PostgreSQL', limit('weekly', 1n, { timezone: 'CET' }), 'timezone'],
+  ['a zone that is two', limit('monthly', 1n, { timezone: 'IST' }), 'timezone'],
   [
     'an end before its start',
     limit('total', 1n, { startsAt: '2026-02-01T00:00:00Z', endsAt: '2026-01-01T00:00:00Z' }),
@@ -262,3 +266,38 @@ it.each([
   const refused = await refusal(make({ type: 'agent', id: agent.agentId }, [limit('daily', 1n), window]))
   expect(refused).toMatchObject({ status: 422, code: 'budget_window_invalid', details: { window: 1, member } })
 })
+
+it('takes every time zone that the server names, and UTC', async () => {
+  const { subject, budget } = await budgetOf([limit('daily', 1n)])
+  const zones = [...Intl.supportedValuesOf('timeZone'), 'UTC', 'Asia/Kolkata', 'US/Eastern', 'Etc/GMT+5']
+  const params = { id: budget.budgetId }
+  // As many windows as a budget may have.
+  for (let i = 0; i < zones.length; i += 8) {
+    const windows = zones.slice(i, i + 8).map((timezone) => limit('daily', 1n, { timezone }))
+    await alice.client.budgets.update({ params, body: { windows } })
+  }
+  await expect(hold([subject], 2n)).rejects.toMatchObject({ code: 'budget_exceeded' })
+})
+
+it('keeps a time zone that a budget has had from before, and gives no other budget such a one', async () => {
+  const { subject, budget } = await budgetOf([limit('daily', 100n)])
+  await inBook((db) =>
+    db.updateTable('budget_rule').set({ time_zone: 'CET' }).where('budget_id', '=', budget.budgetId).execute(),
+  )
+  await hold([subject], 60n)
+  const windows = [limit('daily', 50n, { timezone: 'CET' })]
+  const changed = await alice.client.budgets.update({ params: { id: budget.budgetId }, body: { windows } })
+  expect(changed.activeWindows).toMatchObject([{ timezone: 'CET', limit: money(50n), reserved: money(60n) }])
+  const before = (await alice.client.budgets.list()).data.length
+  expect(await codeOf(make(subject, windows))).toBe('budget_window_invalid')
+  expect((await alice.client.budgets.list()).data.length).toBe(before)
+})
+
+it.each(['2030-06-30T23:59:60Z', '2030-02-30T00:00:00Z', '2030-01-01T00:00:00Z[Europe/Berlin]'])(
+  'takes no moment that is none: %s',
+  async (moment) => {
+    const subject: Subject = { type: 'agent', id: agent.agentId }
+    for (const member of ['startsAt', 'endsAt'])
+      expect(await codeOf(make(subject, [limit('total', 1n, { [member]: moment })]))).toBe('validation_failed')
+  },
+)

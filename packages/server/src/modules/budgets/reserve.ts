@@ -1,5 +1,6 @@
+import { holds } from '@strongroom/contract'
 import { sql } from 'kysely'
-import type { TxCtx } from '../../context.ts'
+import type { Principal, TxCtx } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { ApiError } from '../../errors.ts'
 
@@ -21,6 +22,9 @@ export interface Reached {
 export interface BudgetRefusal {
   readonly refused: 'exceeded' | 'transaction_limit' | 'owner_has_reserved'
   readonly budgetId?: string
+  readonly ruleNo?: number
+  readonly kind?: string
+  readonly startsAt?: string
   readonly [member: string]: unknown
 }
 
@@ -51,12 +55,33 @@ export interface Reservation {
 
 const CODES = { exceeded: 'budget_exceeded', transaction_limit: 'budget_transaction_limit' } as const
 
+interface WindowName {
+  readonly budgetId?: string
+  readonly ruleNo?: number
+  readonly kind: string | undefined
+  readonly startsAt: string
+}
+
+export const windowIdOf = ({ budgetId, ruleNo, kind, startsAt }: WindowName): string =>
+  `${budgetId}.${ruleNo}.${kind === 'rolling' ? 0 : Date.parse(startsAt) / 1000}`
+
+/** Which budget had no room, in numbers: for who may read budgets. */
 export function budgetRefusal(
   { owner, amount }: Pick<Reservation, 'owner' | 'amount'>,
-  { refused, ...details }: BudgetRefusal,
+  { refused, kind, ...details }: BudgetRefusal,
 ): Error {
   if (refused === 'owner_has_reserved') return new Error(`${owner} has reserved before`)
-  return new ApiError(CODES[refused], { details: { ...details, requested: amount.toString() } })
+  const { startsAt } = details
+  const window = startsAt === undefined ? {} : { windowId: windowIdOf({ ...details, kind, startsAt }) }
+  return new ApiError(CODES[refused], { details: { ...details, ...window, requested: amount.toString() } })
+}
+
+/** The refusal as this caller may see it: who may not read budgets is told whose it is that had no room, and nothing else of it. */
+export function asSeenBy({ permissions }: Pick<Principal, 'permissions'>, refusal: unknown): unknown {
+  const isOfBudget = refusal instanceof ApiError && Object.values<string>(CODES).includes(refusal.code)
+  if (!isOfBudget || holds(permissions, 'machine.budget.read')) return refusal
+  const { subjectType, requested } = refusal.details ?? {}
+  return new ApiError(refusal.code, { details: { subjectType, requested } })
 }
 
 /** Holds the amount in every window that applies; gives the thresholds that were reached by that. Refuses where one has no room. */

@@ -33,15 +33,18 @@ const ONLY_FOR: Readonly<Partial<Record<keyof BudgetRule, readonly BudgetRule['k
 const refused = (window: number, member: string, why: string): ApiError =>
   new ApiError('budget_window_invalid', { details: { window, member, why } })
 
+/** A place: abbreviations and offsets mean one thing here and another, or nothing, in PostgreSQL. */
 const isTimeZone = (name: string): boolean => {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name })
-    // Offsets are zones for JavaScript, with the sign the other way round for PostgreSQL.
-    return /^[A-Za-z]/.test(name)
+    return name === 'UTC' || /^[A-Za-z]+\//.test(name)
   } catch {
     return false
   }
 }
+
+export const zoneRefused = (window: number): ApiError =>
+  refused(window, 'timezone', 'is not the name of a time zone: use one such as Europe/Berlin, or UTC')
 
 function durationOf(text: string | undefined, window: number): number {
   const [whole, days = '0', hours = '0'] = DURATION.exec(text ?? '') ?? []
@@ -51,12 +54,13 @@ function durationOf(text: string | undefined, window: number): number {
   return seconds
 }
 
-export function readRule(rule: BudgetRule, window: number): RuleRow {
+/** `kept` are time zones that the budget has already: they stay what they were. */
+function readRule(rule: BudgetRule, window: number, kept: ReadonlySet<string>): RuleRow {
   const { kind, limit, timezone = 'UTC', weekStart, anchorDay, duration, startsAt, endsAt } = rule
   for (const [member, kinds] of Object.entries(ONLY_FOR))
     if (rule[member as keyof BudgetRule] !== undefined && !kinds.includes(kind))
       throw refused(window, member, `is for ${kinds.join(', ')}`)
-  if (!isTimeZone(timezone)) throw refused(window, 'timezone', 'is not the IANA name of a time zone')
+  if (!kept.has(timezone) && !isTimeZone(timezone)) throw zoneRefused(window)
   if (startsAt !== undefined && endsAt !== undefined && Date.parse(startsAt) >= Date.parse(endsAt))
     throw refused(window, 'endsAt', 'is not after startsAt')
   return {
@@ -84,8 +88,8 @@ export const ruleKey = ({ amount: _, startsAt, endsAt, ...rule }: RuleRow): stri
   ])
 
 /** Two rules that differ in nothing but the limit would be one of them too many. */
-export function readRules(rules: readonly BudgetRule[]): RuleRow[] {
-  const read = rules.map(readRule)
+export function readRules(rules: readonly BudgetRule[], kept: ReadonlySet<string> = new Set()): RuleRow[] {
+  const read = rules.map((rule, window) => readRule(rule, window, kept))
   const keys = read.map(ruleKey)
   const twice = keys.findIndex((key, i) => keys.indexOf(key) !== i)
   if (twice >= 0) throw refused(twice, 'kind', 'the same window is there twice')

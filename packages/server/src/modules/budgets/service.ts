@@ -1,4 +1,4 @@
-import { type Budget, type budgets, money } from '@strongroom/contract'
+import { type Budget, type BudgetRule, type budgets, money } from '@strongroom/contract'
 import { holdsOrgRole, tenantsRunBy } from '../../access/roles.ts'
 import { record } from '../../audit/record.ts'
 import { type TxCtx, transact } from '../../context.ts'
@@ -6,8 +6,8 @@ import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { listAnswer } from '../../http/pagination.ts'
 import { emit } from '../../outbox/outbox.ts'
-import { type Subject, subjectsOf, subjectText } from './reserve.ts'
-import { type RuleRow, readRules, ruleKey } from './rules.ts'
+import { type Subject, subjectsOf, subjectText, windowIdOf } from './reserve.ts'
+import { type RuleRow, readRules, ruleKey, zoneRefused } from './rules.ts'
 import * as store from './store.ts'
 
 // Who sees and who sets budgets. Everybody sees what applies to them; billing managers of the organisation set all, budget managers
@@ -54,7 +54,7 @@ const showWindow = (budgetId: string, window: store.WindowRow): Budget['activeWi
   const startsAt = iso(window.startsAt)
   const endsAt = window.endsAt === null ? null : iso(window.endsAt)
   return {
-    windowId: `${budgetId}.${ruleNo}.${kind === 'rolling' ? 0 : Date.parse(startsAt) / 1000}`,
+    windowId: windowIdOf({ budgetId, ruleNo, kind, startsAt }),
     kind,
     timezone,
     startsAt,
@@ -105,6 +105,12 @@ async function recordChange(ctx: TxCtx, action: 'created' | 'updated', budget: s
 export const list: Handler<typeof budgets.list> = (ctx, { query }) =>
   transact(ctx, async (ctx) => listAnswer('data', await store.list(ctx.db, await sightOf(ctx), query, ctx.now()), show))
 
+/** Refuses a time zone that the database has never heard of: it is the one that says when a window begins. */
+async function ensureZones({ db }: TxCtx, rules: readonly RuleRow[]): Promise<void> {
+  const unknown = await store.unknownZone(db, rules)
+  if (unknown !== undefined) throw zoneRefused(unknown)
+}
+
 const DEFAULT_THRESHOLDS = [50, 80, 100]
 const ascending = (thresholds: readonly number[]): number[] => [...thresholds].sort((a, b) => a - b)
 
@@ -115,6 +121,7 @@ export const create: Handler<typeof budgets.create> = (ctx, { body }) =>
     const subject: Subject = { type: body.subjectType, id: body.subjectId }
     await ensureManages(ctx, subject)
     const rules = readRules(body.windows)
+    await ensureZones(ctx, rules)
     const [budgetId, at] = [ctx.newId('bud'), ctx.now()]
     await store.insertBudget(
       db,
@@ -153,15 +160,18 @@ export const update: Handler<typeof budgets.update> = (ctx, { params, body }) =>
       thresholds: ascending(body.thresholds ?? before.thresholds),
       status: body.status ?? before.status,
     })
-    if (body.windows) await replaceRules(ctx, params.id, readRules(body.windows))
+    if (body.windows) await replaceRules(ctx, params.id, body.windows)
     const after = await openBudget(ctx, params.id)
     await recordChange(ctx, 'updated', after)
     return show(after)
   })
 
 /** A rule that was there keeps its number, and with it what was spent in its windows. */
-async function replaceRules({ db, principal, now }: TxCtx, budgetId: string, rules: readonly RuleRow[]): Promise<void> {
+async function replaceRules(ctx: TxCtx, budgetId: string, windows: readonly BudgetRule[]): Promise<void> {
+  const { db, principal, now } = ctx
   const kept = await store.rulesOf(db, principal.orgId, budgetId)
+  const rules = readRules(windows, new Set(kept.map(({ timeZone }) => timeZone)))
+  await ensureZones(ctx, rules)
   const numbers = new Map(kept.map((rule) => [ruleKey(rule), rule.ruleNo]))
   let next = Math.max(-1, ...numbers.values()) + 1
   const put = rules.map((rule) => ({ ...rule, ruleNo: numbers.get(ruleKey(rule)) ?? next++ }))

@@ -182,6 +182,14 @@ export async function changeBudget(db: Db, orgId: string, id: string, values: Bu
     .execute()
 }
 
+/** The first rule whose time zone the database does not have. */
+export async function unknownZone(db: Db, rules: readonly RuleRow[]): Promise<number | undefined> {
+  const { rows } = await sql<{ window: number }>`
+    select (n - 1)::integer as window from unnest(${rules.map(({ timeZone }) => timeZone)}::text[]) with ordinality as z (name, n)
+    where not is_time_zone(name) order by n limit 1`.execute(db)
+  return rows[0]?.window
+}
+
 export type KeptRule = RuleRow & { readonly ruleNo: number }
 
 export const rulesOf = (db: Db, orgId: string, budgetId: string): Promise<KeptRule[]> =>

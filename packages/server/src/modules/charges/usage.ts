@@ -9,7 +9,7 @@ import { dayOf, monthOf } from './rules.ts'
 import { writeLines } from './write.ts'
 
 // Usage that providers report afterwards. Every line of theirs is one of ours and one transfer, however often and in whatever order it is
-// listed; the first one counts, and what is to be corrected comes under a name of its own.
+// listed. It is known by its licence, its day and its name; the first one counts, and what is to be corrected comes under a name of its own.
 
 const MOST_PAGES = 1000
 
@@ -29,10 +29,20 @@ async function licensedBy(db: Db, provider: string, { account, externalId }: Usa
   return rows[0]
 }
 
-async function writtenAmount(db: Db, orgId: string, instanceId: string, source: string): Promise<bigint | undefined> {
+interface Known {
+  readonly orgId: string
+  readonly instanceId: string
+  readonly line: UsageLine
+}
+
+const sourceOf = ({ date, lineId }: UsageLine): string => `usage:${date}:${lineId}`
+
+/** What it was charged with. Lines of before had their name alone as their source, and a name has no colon. */
+async function writtenAmount(db: Db, { orgId, instanceId, line }: Known): Promise<bigint | undefined> {
   const { rows } = await sql<{ amount: string }>`
     select amount::text as amount from charge_line
-    where org_id = ${orgId} and instance_id = ${instanceId} and source = ${source}`.execute(db)
+    where org_id = ${orgId} and instance_id = ${instanceId} and (source = ${sourceOf(line)}
+      or source = ${`usage:${line.lineId}`} and coalesce(corrects_date, date) = ${line.date})`.execute(db)
   return rows[0] && BigInt(rows[0].amount)
 }
 
@@ -46,23 +56,28 @@ const charge = ({ deps, worker }: Works, provider: string, line: UsageLine): Pro
     if (!license || date < dayOf(license.createdAt)) return 'not_ours'
     if (date > dayOf(deps.now())) return 'not_yet'
     const { instanceId, tenantId } = license
-    const source = `usage:${lineId}`
-    const transferId = `charge:${provider}:${lineId}`
+    const endingOf = (charged: bigint | undefined): Ending => (charged === amount ? 'known' : 'changed')
+    const known = { orgId, instanceId, line }
+    const charged = await writtenAmount(db, known)
+    if (charged !== undefined) return endingOf(charged)
+    const source = sourceOf(line)
+    const transferId = `charge:${provider}:${instanceId}:${date}:${lineId}`
     const wanted = { instanceId, date, quantity, amount, source, transferId, kind: 'usage' } as const
     const written = await writeLines(deps, db, { orgId, tenantId }, [wanted])
-    if (written.length === 0)
-      return (await writtenAmount(db, orgId, instanceId, source)) === amount ? 'known' : 'changed'
+    if (written.length === 0) return endingOf(await writtenAmount(db, known))
     const about = { id: transferId, group: `charge:${instanceId}`, code: 'charge', refType: 'license' } as const
     const legs = { dr: 'credit', cr: `payable:${provider}`, amount, phase: 'single' } as const
     await applyTransfers(db, orgId, [{ ...about, ...legs, refId: instanceId }], deps.now())
     return 'written'
   })
 
-/** What the credit does not cover is not written: it is listed again, and tried again. */
+const codeOf = (error: unknown): string => (error as { readonly code?: string }).code ?? 'error'
+
+/** What the credit does not cover, or what fails, is not written and keeps nothing else from it: it is listed again, and tried again. */
 async function take(works: Works, provider: string, line: UsageLine): Promise<void> {
   const ending = await charge(works, provider, line).catch((error: unknown) => {
     if (error instanceof ApiError && error.code === 'insufficient_credit') return 'not_covered' as const
-    throw error
+    return `failed:${codeOf(error)}` as const
   })
   if (ending !== 'written' && ending !== 'known' && ending !== 'not_yet')
     works.deps.log.warn({ event: 'provider_usage_line', provider, lineId: line.lineId, ending })
@@ -88,5 +103,9 @@ export async function fetchUsage(works: Works): Promise<void> {
   const before = new Date(`${month}-01T00:00:00.000Z`)
   before.setUTCDate(0)
   for (const provider of works.providers.values())
-    for (const asked of [monthOf(dayOf(before)), month]) await fetchMonth(works, provider, asked)
+    for (const asked of [monthOf(dayOf(before)), month])
+      await fetchMonth(works, provider, asked).catch((error: unknown) => {
+        const about = { provider: provider.id, month: asked, cause: codeOf(error) }
+        works.deps.log.warn({ event: 'provider_usage_not_listed', ...about })
+      })
 }

@@ -49,7 +49,7 @@ export interface Begun {
   readonly events: readonly ToldEvent[]
   readonly audit: object
   readonly transfers: readonly object[]
-  /** The amount of the test credit that ends with this purchase. */
+  /** The amount of the test credit that ends with this purchase; null where it is of the sandbox, and test credit may pay for it. */
   readonly endsGrant: string | null
   readonly apiVersion: string
 }

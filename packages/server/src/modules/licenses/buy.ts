@@ -8,7 +8,7 @@ import { ledgerRefusal, transferJson } from '../../ledger/ledger.ts'
 import type { LicenseOffer } from '../../licenses/catalogue.ts'
 import { tellingExceeded } from '../../outbox/budget-events.ts'
 import { bodyOf, type DomainEvent, EVENT_API_VERSION } from '../../outbox/outbox.ts'
-import { budgetRefusal } from '../budgets/reserve.ts'
+import { asSeenBy, budgetRefusal } from '../budgets/reserve.ts'
 import { isTestOffer, offerFor } from '../catalogue/offers.ts'
 import { type BeginAsk, type Begun, beginPurchase, type Facts, type Outcome, type ToldEvent } from './begin-store.ts'
 import { beginTogether } from './begin-together.ts'
@@ -133,7 +133,7 @@ function refuse(ctx: Ctx, wanted: Wanted, outcome: Exclude<Outcome, { begun: tru
   if ('ledger' in outcome) throw ledgerRefusal(outcome.ledger)
   const owner = ownerOf({ purchaseId: wanted.purchaseId, holdNo: 1 })
   const refusal = budgetRefusal({ owner, amount: BigInt(wanted.amount) }, outcome.budget)
-  if (outcome.isTold) throw refusal
+  if (outcome.isTold) throw asSeenBy(ctx.principal, refusal)
   return tellingExceeded<Answered>(ctx, () => Promise.reject(refusal))
 }
 

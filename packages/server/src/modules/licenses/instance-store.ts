@@ -70,6 +70,10 @@ export function listInstances(
 export const instance = (db: Db, orgId: string, id: string): Promise<InstanceRow | undefined> =>
   instances(db, orgId).where('instance_id', '=', id).executeTakeFirst()
 
+/** Nobody else changes it until the transaction ends. */
+export const lockInstance = (db: Db, orgId: string, id: string): Promise<InstanceRow | undefined> =>
+  instances(db, orgId).where('instance_id', '=', id).forUpdate().executeTakeFirst()
+
 export async function insertInstance(
   db: Db,
   row: PurchaseRow,

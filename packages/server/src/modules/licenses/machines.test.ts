@@ -2,7 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { nextActionOf, nextPurchase, PURCHASE_EVENTS, type PurchaseEvent, resumedAt } from './purchase-machine.ts'
 import type { PurchaseState } from './purchase-store.ts'
-import { nextTermination, TERMINATION_EVENTS, type TerminationEvent } from './termination-machine.ts'
+import {
+  nextTermination,
+  TERMINATION_EVENTS,
+  type TerminationEvent,
+  nextActionOf as terminationAction,
+} from './termination-machine.ts'
 import type { TerminationState } from './termination-store.ts'
 
 // Every state with every event, written out a second time from the design. Catches: a step that is missing, one too many, one that leads
@@ -25,7 +30,7 @@ const PURCHASE: Readonly<Record<PurchaseState, Readonly<Partial<Record<PurchaseE
   },
   completed: {},
   failed: { resumed: 'provisioning none', given_up: 'compensating none' },
-  compensating: { undone: 'cancelled release' },
+  compensating: { undone: 'cancelled release', given_up: 'cancelled release' },
   cancelled: {},
   in_review: { confirmed: 'awaiting_handoff capture', given_up: 'compensating none' },
 }
@@ -105,7 +110,7 @@ const TERMINATION: Readonly<Record<TerminationState, Readonly<Partial<Record<Ter
   cancel_pending: { due: 'settling' },
   settling: { settled: 'completed' },
   completed: {},
-  failed: { resumed: 'cancelling' },
+  failed: { resumed: 'cancelling', replaced: 'failed', over: 'completed' },
   in_review: { cancelled: 'settling', scheduled: 'cancel_pending' },
 }
 const TERMINATION_STATES = Object.keys(TERMINATION) as TerminationState[]
@@ -118,6 +123,11 @@ describe('a termination', () => {
     },
   )
 
+  it('says to resume one that failed, and not one that was replaced', () => {
+    const said = [false, true].map((isReplaced) => terminationAction('failed', isReplaced).type)
+    expect(said).toEqual(['resume', 'none'])
+  })
+
   it('settles once, and only what the provider has ended', () => {
     const events = fc.array(fc.constantFrom(...TERMINATION_EVENTS), { maxLength: 30 })
     fc.assert(
@@ -127,7 +137,8 @@ describe('a termination', () => {
         for (const event of happening) {
           const to = nextTermination(state, event)
           if (!to) continue
-          if (event === 'cancelled' || event === 'scheduled') ended = true
+          // With its period it has ended everywhere.
+          if (event === 'cancelled' || event === 'scheduled' || event === 'over') ended = true
           if (event === 'settled') settled += 1
           state = to
           if (state === 'settling' || state === 'completed') expect(ended).toBe(true)

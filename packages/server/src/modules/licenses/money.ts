@@ -4,6 +4,7 @@ import { applyTransfers, type Transfer } from '../../ledger/ledger.ts'
 import { type DomainEvent, emit } from '../../outbox/outbox.ts'
 import { reserve, type Subject, settle } from '../budgets/reserve.ts'
 import type { PurchaseRow } from './purchase-store.ts'
+import { endTestCredit, takeBackTestCredit } from './test-credit-store.ts'
 
 // The money of a purchase: promised in budgets, held in the credit, taken when the provider has delivered or given back when it has not.
 // Everybody takes the locks in one order: budgets, then the row of the purchase, the ledger last.
@@ -64,6 +65,7 @@ export const holdTransfer = (priced: Priced): Transfer => ({
 export async function hold(maker: Maker, db: Db, priced: Priced): Promise<void> {
   const { orgId } = priced
   await emit(maker, db, orgId, holdEvent(priced, false))
+  await endTestCredit(db, priced, maker.now())
   await applyTransfers(db, orgId, [holdTransfer(priced)], maker.now())
 }
 
@@ -81,4 +83,5 @@ export async function release(maker: Maker, db: Db, priced: Priced): Promise<voi
   await emit(maker, db, priced.orgId, holdEvent(priced, true))
   const pendingId = named(priced, 'hold').id
   await applyTransfers(db, priced.orgId, [{ ...named(priced, 'release'), phase: 'void', pendingId }], maker.now())
+  await takeBackTestCredit(db, priced, BigInt(priced.amount), maker.now())
 }

@@ -58,9 +58,9 @@ const STEPS: Readonly<Record<PurchaseState, Steps>> = {
   completed: {},
   // Where it goes on from is read from evidence: see `resumedAt`.
   failed: { resumed: to('provisioning'), given_up: to('compensating') },
-  // Captured money is given back by the settlement of the termination, held money here. It is tried for as long as it takes: from a
-  // review it could be delivered, and what was given back would be taken again.
-  compensating: { undone: to('cancelled', 'release') },
+  // Captured money is given back by the settlement of the termination, held money here. It is tried until the provider has nothing of it
+  // or a human has found out so, and never goes to a review: from there it could be delivered, and what was given back would be taken again.
+  compensating: { undone: to('cancelled', 'release'), given_up: to('cancelled', 'release') },
   cancelled: {},
   in_review: { confirmed: delivered, given_up: to('compensating') },
 }

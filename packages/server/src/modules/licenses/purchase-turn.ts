@@ -2,13 +2,10 @@ import { createHash } from 'node:crypto'
 import { checkKey } from '@strongroom/protocol'
 import { type Deps, inOrg } from '../../context.ts'
 import type { Database, Db } from '../../db/database.ts'
-import { monthAfter } from '../../licenses/proration.ts'
 import type { LicenseOrder, LicenseProvider, OrderOutcome, Providers } from '../../licenses/provider.ts'
 import { destinationOf } from '../../licenses/sealer.ts'
-import { insertPeriod } from '../charges/period-store.ts'
-import { chargeLicense } from '../charges/write.ts'
-import { insertInstance } from './instance-store.ts'
-import { capture, captureId, externalIdOf, ownerOf, release, settlePromise } from './money.ts'
+import { deliver, periodOf } from './delivery.ts'
+import { capture, externalIdOf, release, settlePromise } from './money.ts'
 import { nextPurchase, type PurchaseEvent } from './purchase-machine.ts'
 import {
   claimPurchase,
@@ -19,7 +16,7 @@ import {
   putSealed,
   sealedOf,
 } from './purchase-store.ts'
-import { tellLicense, tellPurchase } from './tell.ts'
+import { tellPurchase } from './tell.ts'
 import { callState, markCall, planCall } from './transition-store.ts'
 
 // One step of one purchase. Before anybody outside is asked, it is written down that they will be; afterwards, what came of it. Whoever
@@ -134,22 +131,31 @@ async function lookUp(row: PurchaseRow, provider: LicenseProvider): Promise<Orde
   return known.kind === 'not_found' ? { kind: 'unknown', cause: 'order_lost' } : known
 }
 
-const delivered =
-  (works: Works, row: PurchaseRow, outcome: OrderOutcome & { readonly kind: 'active' }) =>
-  async (db: Db, at: Date): Promise<void> => {
-    const { instanceRef, sealed } = outcome
-    const periodStart = row.createdAt
-    const periodEnd = outcome.periodEnd ?? (row.term === 'month' ? monthAfter(periodStart) : null)
-    await insertInstance(db, row, { instanceRef, periodStart, periodEnd, at })
-    const { orgId, instanceId, amount } = row
-    const paid = { amount, transferId: captureId(row), owner: ownerOf(row) }
-    await insertPeriod(db, { orgId, instanceId, periodNo: 1, startsAt: periodStart, endsAt: periodEnd, ...paid }, at)
-    await chargeLicense(works.deps, db, orgId, instanceId)
-    await putSealed(db, row, sealed, at)
+/** More than was held is not paid, nor what is over already. What was delivered for that a human finds out; the money stays held. */
+async function confirm(
+  works: Works,
+  row: PurchaseRow,
+  outcome: OrderOutcome & { readonly kind: 'active' },
+): Promise<void> {
+  const at = works.deps.now()
+  const { instanceRef, sealed } = outcome
+  if (outcome.amount > BigInt(row.amount)) return unclear(works, row, 'provider_wrong_amount')
+  const period = periodOf(row, outcome, at)
+  if (!period) return unclear(works, row, 'provider_wrong_period')
+  const next_at = later(at, REMINDERS_MS[0] ?? DAY_MS)
+  const changes = { instance_ref: instanceRef, sealing: sealed.sealing, next_at }
+  const also = async (db: Db, at: Date): Promise<void> => {
+    await deliver(works.deps, db, row, { instanceRef, sealed, period }, at)
     await markCall(db, callOf(row, 'order'), 'done', at, instanceRef)
-    const { tenantId } = row
-    await tellLicense(works.deps, db, { orgId, tenantId, id: instanceId, status: 'active' }, 'license.activated')
   }
+  return happen(works, row, { event: 'confirmed', changes, also })
+}
+
+async function unclear(works: Works, row: PurchaseRow, reason: string): Promise<void> {
+  const next_at = later(works.deps.now(), REVIEW_MS)
+  if (!nextPurchase(row.state, 'unclear')) return postpone(works, row, { reason, next_at })
+  return happen(works, row, { event: 'unclear', reason, changes: { next_at } })
+}
 
 /** It is not the first time: waits longer each time, and ends in `event` when it has waited enough. */
 async function retry(
@@ -170,15 +176,8 @@ async function retry(
 export async function settleOrder(works: Works, row: PurchaseRow, outcome: OrderOutcome): Promise<void> {
   const at = works.deps.now()
   switch (outcome.kind) {
-    case 'active': {
-      if (outcome.amount > BigInt(row.amount)) return wrongAmount(works, row)
-      const changes = {
-        instance_ref: outcome.instanceRef,
-        sealing: outcome.sealed.sealing,
-        next_at: later(at, REMINDERS_MS[0] ?? DAY_MS),
-      }
-      return happen(works, row, { event: 'confirmed', changes, also: delivered(works, row, outcome) })
-    }
+    case 'active':
+      return confirm(works, row, outcome)
     case 'pending': {
       const next_at = later(at, outcome.pollAfterMs)
       const { providerRef } = outcome
@@ -201,14 +200,14 @@ export async function settleOrder(works: Works, row: PurchaseRow, outcome: Order
   }
 }
 
-/** More than was held is not paid. Whether it was delivered for that is for a human to find out; the money stays held. */
-async function wrongAmount(works: Works, row: PurchaseRow): Promise<void> {
-  const next_at = later(works.deps.now(), REVIEW_MS)
-  if (!nextPurchase(row.state, 'unclear')) return postpone(works, row, { next_at })
-  return happen(works, row, { event: 'unclear', reason: 'provider_wrong_amount', changes: { next_at } })
+/** By the word of the provider about the order itself, and by nothing less. */
+async function hasNothing(row: PurchaseRow, provider: LicenseProvider | undefined): Promise<boolean> {
+  if (!provider?.capabilities.lookupByExternalId) return false
+  const { kind } = await provider.getOrder(orderOf(row))
+  return kind === 'not_found' || kind === 'rejected'
 }
 
-/** Nobody has resumed it in time: what the provider may have of it is cancelled, then the money is free. */
+/** Nothing comes of it: what the provider may have of it is cancelled, then the money is free. */
 async function undo(works: Works, row: PurchaseRow): Promise<void> {
   const name = callOf(row, 'order')
   const state = await inOrgOf(works, row, (db) => callState(db, name))
@@ -216,6 +215,7 @@ async function undo(works: Works, row: PurchaseRow): Promise<void> {
   const done: Happened = { event: 'undone', changes: { next_at: null } }
   if (nothingThere) return happen(works, row, done)
   const provider = works.providers.get(row.provider)
+  if (await hasNothing(row, provider)) return happen(works, row, done)
   const at = works.deps.now()
   const asked = { orgId: row.orgId, externalId: externalIdOf(row), instanceRef: row.instanceRef, periodEnd: null, at }
   await inOrgOf(works, row, async (db) => {
@@ -224,7 +224,8 @@ async function undo(works: Works, row: PurchaseRow): Promise<void> {
   })
   const outcome = await provider?.cancel({ ...asked, effective: 'immediate', key: `undo-${externalIdOf(row)}` })
   if (outcome?.kind === 'cancelled') return happen(works, row, done)
-  return retry(works, row, { most: MOST_UNKNOWN, event: 'unclear', reason: 'provider_cancel_unclear' })
+  const reason = outcome?.kind === 'refused' ? 'provider_cancel_refused' : 'provider_cancel_unclear'
+  return retry(works, row, { most: MOST_UNKNOWN, event: 'unclear', reason })
 }
 
 /** Nothing is sealed: the buyer has another key. The order is there, so it is asked for once more and not placed anew. */

@@ -21,7 +21,7 @@ export interface RenewalRow {
   readonly instanceRef: string
   readonly quantity: number
   readonly licenseStatus: string
-  /** Of the first period: months are counted from there. */
+  /** Where the first period begins. */
   readonly anchor: Date
   readonly purchaseId: string
   /** Who bought it. */
@@ -32,7 +32,7 @@ export interface RenewalRow {
 
 const COLUMNS = sql`r.org_id as "orgId", r.renewal_id as "renewalId", r.instance_id as "instanceId", r.period_no as "periodNo",
   r.starts_at as "startsAt", r.amount::text as amount, r.state, r.reason, r.version, r.attempts, i.provider, i.tenant_id as "tenantId",
-  i.instance_ref as "instanceRef", i.quantity, i.status as "licenseStatus", p.created_at as anchor, p.purchase_id as "purchaseId",
+  i.instance_ref as "instanceRef", i.quantity, i.status as "licenseStatus", f.starts_at as anchor, p.purchase_id as "purchaseId",
   p.principal, p.hold_no as "holdNo", p.subjects`
 
 /** Licences whose period ends before then, and that nothing was decided about. */
@@ -42,6 +42,7 @@ export interface EndingLicense {
   readonly tenantId: string
   readonly provider: string
   readonly amount: string
+  readonly periodStart: Date
   readonly periodEnd: Date
   readonly periodNo: number
 }
@@ -50,7 +51,7 @@ export interface EndingLicense {
 export async function claimEnding(db: Db, before: Date): Promise<EndingLicense | undefined> {
   const { rows } = await sql<EndingLicense>`
     select i.org_id as "orgId", i.instance_id as "instanceId", i.tenant_id as "tenantId", i.provider, i.amount::text as amount,
-      i.period_end as "periodEnd", (select max(l.period_no) + 1 from license_period l
+      i.period_start as "periodStart", i.period_end as "periodEnd", (select max(l.period_no) + 1 from license_period l
         where l.org_id = i.org_id and l.instance_id = i.instance_id) as "periodNo"
     from license_instance i
     where i.status = 'active' and i.period_end <= ${before}
@@ -61,14 +62,23 @@ export async function claimEnding(db: Db, before: Date): Promise<EndingLicense |
   return rows[0]
 }
 
-/** One whose period has ended without a next one. */
-export async function claimOver(db: Db, at: Date): Promise<EndingLicense | undefined> {
-  const { rows } = await sql<EndingLicense>`
-    select i.org_id as "orgId", i.instance_id as "instanceId", i.tenant_id as "tenantId", i.provider, i.amount::text as amount,
-      i.period_end as "periodEnd", r.period_no as "periodNo"
-    from license_instance i join license_renewal r
-      on r.org_id = i.org_id and r.instance_id = i.instance_id and r.starts_at = i.period_end and r.state = 'lapsed'
-    where i.status = 'active' and i.period_end <= ${at}
+export type OverLicense = Pick<EndingLicense, 'orgId' | 'instanceId' | 'tenantId' | 'periodEnd'> & {
+  readonly purchaseId: string
+}
+
+/** One whose period has ended without a next one; also where its termination has come to a stop and nothing was begun for the next. */
+export async function claimOver(db: Db, at: Date): Promise<OverLicense | undefined> {
+  const { rows } = await sql<OverLicense>`
+    select i.org_id as "orgId", i.instance_id as "instanceId", i.tenant_id as "tenantId", i.period_end as "periodEnd",
+      i.purchase_id as "purchaseId"
+    from license_instance i
+    where i.status in ('active', 'terminating') and i.period_end <= ${at} and (
+      i.status = 'active' and exists (select 1 from license_renewal r
+        where r.org_id = i.org_id and r.instance_id = i.instance_id and r.starts_at = i.period_end and r.state = 'lapsed')
+      or i.status = 'terminating' and exists (select 1 from license_termination t
+        where t.org_id = i.org_id and t.instance_id = i.instance_id and t.state in ('failed', 'in_review') and t.replaced_by is null)
+      and not exists (select 1 from license_renewal r
+        where r.org_id = i.org_id and r.instance_id = i.instance_id and r.state in ('reserved', 'renewing', 'in_review')))
     order by i.period_end limit 1 for update of i skip locked`.execute(db)
   return rows[0]
 }
@@ -115,6 +125,7 @@ export async function renewal(db: Db, orgId: string, renewalId: string): Promise
     select ${COLUMNS} from license_renewal r
     join license_instance i on i.org_id = r.org_id and i.instance_id = r.instance_id
     join license_purchase p on p.org_id = i.org_id and p.purchase_id = i.purchase_id
+    join license_period f on f.org_id = i.org_id and f.instance_id = i.instance_id and f.period_no = 1
     where r.org_id = ${orgId} and r.renewal_id = ${renewalId}`.execute(db)
   return rows[0]
 }

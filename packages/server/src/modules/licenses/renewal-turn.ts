@@ -2,7 +2,7 @@ import { recordSystem } from '../../audit/record.ts'
 import { inOrg } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { ApiError } from '../../errors.ts'
-import { monthsAfter } from '../../licenses/proration.ts'
+import { monthAfter, monthsAfter } from '../../licenses/proration.ts'
 import type { RenewOutcome } from '../../licenses/provider.ts'
 import { tellExceeded } from '../../outbox/budget-events.ts'
 import { insertPeriod } from '../charges/period-store.ts'
@@ -169,11 +169,17 @@ const renewed =
     })
   }
 
+/** Counted from where the first one began, as long as periods have kept to that; else a month from the end of the one before. */
+function endOf({ anchor, startsAt, periodNo }: RenewalRow): Date {
+  const hasKept = monthsAfter(anchor, periodNo - 1).getTime() === startsAt.getTime()
+  return hasKept ? monthsAfter(anchor, periodNo) : monthAfter(startsAt)
+}
+
 async function settleAnswer(works: Works, row: RenewalRow, outcome: RenewOutcome): Promise<void> {
   const attempts = row.attempts + 1
   switch (outcome.kind) {
     case 'renewed': {
-      const endsAt = outcome.periodEnd ?? monthsAfter(row.anchor, row.periodNo)
+      const endsAt = outcome.periodEnd ?? endOf(row)
       // More than was held is not paid, and a period that has no end is none.
       if (outcome.amount > BigInt(row.amount) || endsAt <= row.startsAt)
         return retry(works, row, { isEnough: true, event: 'unclear', reason: 'provider_wrong_amount' })

@@ -1,9 +1,9 @@
 import type { Input, licenses } from '@strongroom/contract'
 import { record } from '../../audit/record.ts'
 import { type TxCtx, transact } from '../../context.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
-import { hasEnded, type InstanceRow, setInstanceStatus } from './instance-store.ts'
+import { hasEnded, type InstanceRow, lockInstance, setInstanceStatus } from './instance-store.ts'
 import { openInstance, openTermination } from './open.ts'
 import { nextPurchase } from './purchase-machine.ts'
 import { movePurchase, purchase } from './purchase-store.ts'
@@ -16,6 +16,9 @@ import { insertTermination, moveTermination, runningTermination, type Terminatio
 
 type Body = Input<typeof licenses.terminate>['body']
 
+/** Somebody else was first, and it is not known here what they did. */
+const again = (): ApiError => new ApiError('overloaded', { headers: { 'retry-after': '1' } })
+
 /** Nobody hands over what is being ended: the sealed credential goes with the settlement. */
 async function stopHandOff(ctx: TxCtx, { purchaseId }: InstanceRow): Promise<void> {
   const { db, principal } = ctx
@@ -25,29 +28,31 @@ async function stopHandOff(ctx: TxCtx, { purchaseId }: InstanceRow): Promise<voi
   const move = { to: next.to, cause: 'terminated', actor: principal.id, at: ctx.now() }
   const isMoved = await movePurchase(db, row, move, { next_at: null })
   // It was handed over this very moment: the licence is ended all the same.
-  if (!isMoved) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } })
+  if (!isMoved) throw again()
 }
 
 const isSame = (row: TerminationRow, { effective = 'immediate', fallback }: Body): boolean =>
   row.asked === effective && row.fallback === (fallback ?? null)
 
-/** The one that runs already, if it was asked for in the same way. */
-async function running(ctx: TxCtx, body: Body): Promise<TerminationRow> {
-  const { db, principal } = ctx
-  const row = await runningTermination(db, principal.orgId, body.licenseInstanceId)
-  if (!row) throw new ApiError('license_terminated')
-  if (!isSame(row, body))
-    throw new ApiError('termination_in_progress', { details: { terminationId: row.terminationId } })
-  return row
+/** One that has come to a stop makes way for one that was asked for in another way; one that runs does not. */
+async function replace({ db, principal, now }: TxCtx, row: TerminationRow, terminationId: string): Promise<void> {
+  const to = nextTermination(row.state, 'replaced')
+  if (!to) throw new ApiError('termination_in_progress', { details: { terminationId: row.terminationId } })
+  const move = { to, cause: 'replaced', actor: principal.id, at: now() }
+  if (!(await moveTermination(db, row, move, { replaced_by: terminationId, next_at: null }))) throw again()
 }
 
 async function begin(ctx: TxCtx, license: InstanceRow, body: Body): Promise<TerminationRow> {
   const { db, principal } = ctx
   const { orgId, id } = principal
   const { licenseInstanceId, effective = 'immediate', fallback = null, reason = null } = body
+  const before = await runningTermination(db, orgId, licenseInstanceId)
+  if (before && isSame(before, body)) return before
+  const terminationId = ctx.newId('ter')
+  if (before) await replace(ctx, before, terminationId)
   const wanted = { orgId, instanceId: licenseInstanceId, principal: id, effective, fallback, note: reason }
-  const row = await insertTermination(db, { ...wanted, terminationId: ctx.newId('ter') }, ctx.now())
-  if (!row) return running(ctx, body)
+  const row = await insertTermination(db, { ...wanted, terminationId }, ctx.now())
+  if (!row) throw again()
   await setInstanceStatus(db, orgId, licenseInstanceId, ['active'], 'terminating')
   await stopHandOff(ctx, license)
   await tellTermination(ctx, db, row, license.domainTenantId, row.state)
@@ -57,14 +62,15 @@ async function begin(ctx: TxCtx, license: InstanceRow, body: Body): Promise<Term
       { type: 'license_termination', id: row.terminationId },
       { type: 'license', id: licenseInstanceId },
     ],
-    metadata: { effective },
+    metadata: { effective, ...(before && { replaces: before.terminationId }) },
   })
   return row
 }
 
 export const terminate: Handler<typeof licenses.terminate> = (ctx, { body }) =>
   transact(ctx, async (ctx) => {
-    const license = await openInstance(ctx, body.licenseInstanceId)
+    const { licenseInstanceId: id } = await openInstance(ctx, body.licenseInstanceId)
+    const license = found(await lockInstance(ctx.db, ctx.principal.orgId, id), 'license_instance_not_found')
     if (hasEnded(license)) throw new ApiError('license_terminated')
     return showTermination(ctx, await begin(ctx, license, body))
   })
@@ -77,7 +83,8 @@ export const resumeTermination: Handler<typeof licenses.resumeTermination> = (ct
     const { db, principal } = ctx
     const { row, license } = await openTermination(ctx, params.terminationId)
     const to = nextTermination(row.state, 'resumed')
-    if (!to) throw new ApiError('termination_not_resumable', { details: { status: row.state } })
+    if (!to || row.replacedBy !== null)
+      throw new ApiError('termination_not_resumable', { details: { status: row.state } })
     const at = ctx.now()
     const move = { to, cause: 'resumed', actor: principal.id, at }
     const isMoved = await moveTermination(db, row, move, { reason: null, attempts: 0, earliest_at: null, next_at: at })

@@ -18,6 +18,10 @@ export const TERMINATION_EVENTS = [
   'due',
   'settled',
   'resumed',
+  /** Its end was asked for in another way. */
+  'replaced',
+  /** The period has ended, and the licence with it: nothing is left to be ended. */
+  'over',
 ] as const
 export type TerminationEvent = (typeof TERMINATION_EVENTS)[number]
 
@@ -35,7 +39,7 @@ const STEPS: Readonly<Record<TerminationState, Steps>> = {
   cancel_pending: { due: 'settling' },
   settling: { settled: 'completed' },
   completed: {},
-  failed: { resumed: 'cancelling' },
+  failed: { resumed: 'cancelling', replaced: 'failed', over: 'completed' },
   in_review: { cancelled: 'settling', scheduled: 'cancel_pending' },
 }
 
@@ -54,7 +58,7 @@ const STAGES = {
 } as const
 export const stageOf = (state: TerminationState) => STAGES[state]
 
-export function nextActionOf(state: TerminationState) {
+export function nextActionOf(state: TerminationState, isReplaced: boolean) {
   switch (state) {
     case 'requested':
     case 'cancelling':
@@ -63,7 +67,7 @@ export function nextActionOf(state: TerminationState) {
     case 'cancel_pending':
       return { type: 'poll', afterMs: 3_600_000 } as const
     case 'failed':
-      return { type: 'resume' } as const
+      return isReplaced ? ({ type: 'none' } as const) : ({ type: 'resume' } as const)
     case 'in_review':
       return { type: 'contact_support' } as const
     case 'completed':

@@ -22,13 +22,15 @@ export interface TerminationRow {
   readonly refund: string | null
   readonly effectiveAt: Date | null
   readonly earliestAt: Date | null
+  /** The one that was asked for instead. */
+  readonly replacedBy: string | null
   readonly createdAt: Date
   readonly updatedAt: Date
 }
 
 const COLUMNS = sql`org_id as "orgId", termination_id as "terminationId", instance_id as "instanceId", principal, effective, asked,
   fallback, state, reason, version, attempts, refundable::text as refundable, refund::text as refund, effective_at as "effectiveAt",
-  earliest_at as "earliestAt", created_at as "createdAt", updated_at as "updatedAt"`
+  earliest_at as "earliestAt", replaced_by as "replacedBy", created_at as "createdAt", updated_at as "updatedAt"`
 
 export type NewTermination = Pick<
   TerminationRow,
@@ -61,6 +63,7 @@ export async function termination(db: Db, orgId: string, id: string): Promise<Te
   return rows[0]
 }
 
+/** The one that has not ended and was not replaced: there is one at most. */
 export async function runningTermination(
   db: Db,
   orgId: string,
@@ -68,7 +71,8 @@ export async function runningTermination(
 ): Promise<TerminationRow | undefined> {
   const { rows } = await sql<TerminationRow>`
     select ${COLUMNS} from license_termination
-    where org_id = ${orgId} and instance_id = ${instanceId} and state <> 'completed'`.execute(db)
+    where org_id = ${orgId} and instance_id = ${instanceId} and state <> 'completed'
+      and replaced_by is null`.execute(db)
   return rows[0]
 }
 

@@ -13,6 +13,7 @@ import { isRenewing } from './renewal-store.ts'
 import { tellLicense, tellPurchase, tellTermination } from './tell.ts'
 import { nextTermination, type TerminationEvent } from './termination-machine.ts'
 import { claimTermination, moveTermination, postponeTermination, type TerminationRow } from './termination-store.ts'
+import { takeBackTestCredit } from './test-credit-store.ts'
 import { markCall, planCall } from './transition-store.ts'
 
 // One step of one termination: the provider first, the money second, what we keep last.
@@ -129,7 +130,7 @@ async function refused(
 }
 
 /** A purchase that was never handed over ends with its licence; the sealed credential is gone. */
-async function endPurchase(works: Works, db: Db, { bought }: Ending, at: Date): Promise<void> {
+export async function endPurchase(works: Works, db: Db, bought: PurchaseRow, at: Date): Promise<void> {
   await dropSealed(db, bought.orgId, bought.purchaseId)
   const next = nextPurchase(bought.state, 'undone')
   if (!next) return
@@ -156,6 +157,8 @@ async function moveRefunds({ row, license }: Ending, db: Db, backs: readonly Per
     amount,
   }))
   if (transfers.length > 0) await applyTransfers(db, orgId, transfers, at)
+  const back = given.reduce((sum, { amount }) => sum + amount, 0n)
+  await takeBackTestCredit(db, { orgId, purchaseId: license.purchaseId }, back, at)
 }
 
 async function settle(works: Works, ending: Ending): Promise<void> {
@@ -168,14 +171,15 @@ async function settle(works: Works, ending: Ending): Promise<void> {
     for (const { owner, amount } of backs)
       if (amount > 0n) await refund(db, orgId, { owner, name: terminationId, amount }, at)
     const back = backs.reduce((sum, { amount }) => sum + amount, 0n)
-    await setInstanceStatus(db, orgId, instanceId, ['active', 'terminating'], 'terminated', at)
-    await endPurchase(works, db, ending, at)
+    // One that has ended with its period meanwhile stays as it is: only its money is settled.
+    const isEnded = await setInstanceStatus(db, orgId, instanceId, ['active', 'terminating'], 'terminated', at)
+    await endPurchase(works, db, ending.bought, at)
     const move = { to: 'completed', cause: 'settled', actor: 'strongroom', at } as const
     const isMoved = await moveTermination(db, row, move, { refund: back.toString(), reason: null, next_at: null })
     if (!isMoved) throw new Overtaken()
     await tellTermination(deps, db, row, license.domainTenantId, 'completed')
     const about = { orgId, tenantId: license.domainTenantId, id: instanceId, status: 'terminated' }
-    await tellLicense(deps, db, about, 'license.terminated')
+    if (isEnded) await tellLicense(deps, db, about, 'license.terminated')
     await endPeriods(deps, db, row, backs, row.effectiveAt ?? at)
     await moveRefunds(ending, db, backs, at)
   })

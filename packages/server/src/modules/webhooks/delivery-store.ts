@@ -100,7 +100,9 @@ export async function startSynthetic(
   return claimed
 }
 
+/** Until the transaction ends nobody else counts those of the same endpoint. */
 export async function countSynthetic(db: Db, orgId: string, endpointId: string, since: Date): Promise<number> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`webhook test ${orgId} ${endpointId}`}, 0))`.execute(db)
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from webhook_delivery
     where org_id = ${orgId} and endpoint_id = ${endpointId} and synthetic and created_at > ${since}`.execute(db)

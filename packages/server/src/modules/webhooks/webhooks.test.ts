@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { verifyWebhook } from '@strongroom/sdk'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { codeOf, refusal, seedUser } from '../../../test/people.ts'
+import { codeOf, outcomes, refusal, seedUser } from '../../../test/people.ts'
 import { only, type Scene, startScene, verified } from '../../../test/webhook-scene.ts'
 import { inOrg } from '../../context.ts'
 
 // Endpoints, their secrets and their signatures. Catches: signatures that an independent verifier refuses, a body that is not what was
 // committed, a secret that is kept or shown again, addresses inside, history that shows what is behind an address, endpoints of others.
 // Seen red: a body that is written anew, no old secret and one for ever, names not looked up at creation, endpoints of everybody shown, a limit
-// that is counted without a lock.
+// that is counted without a lock: of endpoints, of tests.
 
 let scene: Scene
 let { h, receiver, agent, alice, make, deliver, happen, historyOf } = {} as Scene
@@ -160,6 +160,17 @@ it('tests an endpoint with one signed synthetic event, also a disabled one, and 
   expect(now).toMatchObject({ status: 'disabled', disabledReason: 'manual', failingSince: null })
   for (let i = 0; i < 8; i++) await agent.client.webhooks.test({ params, body: {} })
   expect(await refusal(agent.client.webhooks.test({ params, body: {} }))).toMatchObject({ status: 429, retryAfter: 60 })
+})
+
+it('sends ten tests a minute, also to twenty-five who ask at once, and then ten more', async () => {
+  const hook = await make(['budget.*'])
+  const test = () => agent.client.webhooks.test({ params: { id: hook.webhookId }, body: {} })
+  for (const sent of [10, 20]) {
+    const ends = await outcomes(Array.from({ length: 25 }, test))
+    expect(ends.sort()).toEqual([...Array(10).fill('ok'), ...Array(15).fill('rate_limited')])
+    expect([receiver.received.length, (await historyOf(hook)).length]).toEqual([sent, sent])
+    h.advance(60_001)
+  }
 })
 
 it('shows an endpoint to nobody but the key that made it', async () => {

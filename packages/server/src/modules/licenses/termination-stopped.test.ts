@@ -1,0 +1,176 @@
+import { money } from '@strongroom/contract'
+import { sql } from 'kysely'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { codeOf, outcomes } from '../../../test/people.ts'
+import { buy, statusOf, takeDelivery } from '../../../test/provider/license-buyer.ts'
+import { withManners } from '../../../test/provider/provider-scene.ts'
+import { PRICE } from '../../../test/provider/reference-provider.ts'
+import { type Shop, startShop } from '../../../test/provider/shop.ts'
+import type { Providers } from '../../licenses/provider.ts'
+import { takeEndingTurn, takeExpiryTurn } from './expiry.ts'
+import { MOST_UNKNOWN } from './purchase-turn.ts'
+import { takeRenewalTurn } from './renewal-turn.ts'
+
+// A termination that has come to a stop. Catches: a licence that is used on unpaid because its termination failed or nobody knows of it, one
+// that is renewed for who has asked for its end, an end that cannot be asked for in another way, two terminations of one licence at
+// once, a second refund. Seen red: only what is active ends with its period; the failed one kept from being replaced; a replaced one
+// resumed; `license.terminated` told of a licence that has expired; the purchase nobody took left behind.
+
+const DAY_MS = 86_400_000
+let shop: Shop
+beforeAll(async () => {
+  shop = await startShop()
+})
+afterAll(() => shop.close())
+
+const turns = async (providers?: Providers): Promise<void> => {
+  await shop.turns(providers)
+  for (const take of [takeEndingTurn, takeRenewalTurn, takeExpiryTurn]) while (await take(shop.works(providers)));
+  await shop.turns(providers)
+}
+/** A licence in use, or one that nobody has taken. */
+async function license({ isTaken = true } = {}) {
+  const { purchaseId, licenseInstanceId: id } = await buy(shop.buyer, 'mail-pro')
+  await shop.turns()
+  if (isTaken) await takeDelivery(shop.h, shop.buyer, purchaseId)
+  return { purchaseId, id }
+}
+const terminate = (
+  licenseInstanceId: string,
+  more: { effective?: 'immediate' | 'period_end'; fallback?: 'period_end' } = {},
+) => shop.buyer.client.licenses.terminate({ body: { licenseInstanceId, ...more } })
+/** Asked for, and refused by the provider. */
+async function refused(id: string) {
+  shop.provider.misbehave('cancel_refused')
+  const { terminationId } = await terminate(id)
+  await shop.turns()
+  expect((await terminationOf(terminationId)).status).toBe('failed')
+  return terminationId
+}
+const terminationOf = (terminationId: string) =>
+  shop.buyer.client.licenses.terminationStatus({ params: { terminationId } })
+const resume = (terminationId: string) => shop.buyer.client.licenses.resumeTermination({ params: { terminationId } })
+const environment = (licenseInstanceId: string) =>
+  shop.buyer.client.licenses.environment({ params: { licenseInstanceId } })
+const licenseOf = async (id: string) =>
+  (await shop.buyer.client.licenses.list()).data.find(({ licenseInstanceId }) => licenseInstanceId === id)
+const toldOf = async (id: string): Promise<string[]> => {
+  const { rows } = await shop.inDb((db) =>
+    sql<{ type: string }>`
+      select type from outbox_event where body::jsonb #>> '{data,object,id}' = ${id} order by occurred_at, event_id`.execute(
+      db,
+    ),
+  )
+  return rows.map(({ type }) => type)
+}
+
+it('ends a licence with its period when its termination has failed, and renews it for nobody', async () => {
+  const { id } = await license()
+  const terminationId = await refused(id)
+  const before = await shop.balance()
+  const { periodEnd = null } = (await licenseOf(id)) ?? {}
+  shop.h.advance(20 * DAY_MS)
+  await turns()
+  expect((await environment(id)).license.status).toBe('terminating')
+  shop.h.advance(50 * DAY_MS)
+  await Promise.all([turns(), turns()])
+  expect(await licenseOf(id)).toMatchObject({ status: 'expired', periodEnd, terminatedAt: periodEnd })
+  expect(await toldOf(id)).toEqual(['license.activated', 'license.expired'])
+  expect(await terminationOf(terminationId)).toMatchObject({
+    ...{ status: 'completed', statusReason: null, effectiveAt: periodEnd },
+    ...{ refund: money(0n), nextAction: { type: 'none' }, retryable: false },
+  })
+  expect((await toldOf(terminationId)).at(-1)).toBe('license.termination.completed')
+  expect(await outcomes([environment(id), terminate(id)])).toEqual(Array(2).fill('license_terminated'))
+  expect(await codeOf(resume(terminationId))).toBe('termination_not_resumable')
+  expect(await shop.balance()).toEqual(before)
+  await shop.booksAreRight()
+})
+
+it('ends what nobody has taken with it: the purchase is over, and nothing sealed is left', async () => {
+  const { id, purchaseId } = await license({ isTaken: false })
+  await refused(id)
+  expect((await statusOf(shop.buyer, purchaseId)).status).toBe('compensating')
+  shop.h.advance(40 * DAY_MS)
+  await turns()
+  expect([(await licenseOf(id))?.status, (await statusOf(shop.buyer, purchaseId)).status]).toEqual([
+    'expired',
+    'cancelled',
+  ])
+  const sealed = await shop.inDb((db) =>
+    db.selectFrom('license_sealed').selectAll().where('purchase_id', '=', purchaseId).execute(),
+  )
+  expect(sealed).toEqual([])
+  expect(await shop.transfersOf(purchaseId)).toEqual(['pending', 'post'])
+  await shop.booksAreRight()
+})
+
+it('ends a licence with its period while nobody knows of its termination, and settles the money when they do', async () => {
+  const { id } = await license()
+  const silent = withManners(shop.providers, () => ({ cancel: async () => ({ kind: 'unknown', cause: 'no_answer' }) }))
+  const { terminationId } = await terminate(id)
+  await shop.goOn(MOST_UNKNOWN + 1, silent)
+  expect((await terminationOf(terminationId)).status).toBe('in_review')
+  const { periodStart = '', periodEnd = null } = (await licenseOf(id)) ?? {}
+  shop.h.advance(40 * DAY_MS)
+  await turns(silent)
+  expect([(await licenseOf(id))?.status, (await terminationOf(terminationId)).status]).toEqual(['expired', 'in_review'])
+  const before = await shop.balance()
+  shop.h.advance(DAY_MS)
+  // It had ended at once, and all of it is given back.
+  const effectiveAt = new Date(new Date(periodStart).getTime() - 1000)
+  await turns(
+    withManners(shop.providers, () => ({ cancel: async () => ({ kind: 'cancelled', effectiveAt, refundable: null }) })),
+  )
+  expect(await terminationOf(terminationId)).toMatchObject({ status: 'completed', refund: money(PRICE) })
+  expect((await shop.balance()).available - before.available).toBe(PRICE)
+  expect(await licenseOf(id)).toMatchObject({ status: 'expired', terminatedAt: periodEnd })
+  expect(await toldOf(id)).toEqual(['license.activated', 'license.expired'])
+  await shop.booksAreRight()
+})
+
+it('is asked for in another way after it has failed; the one before is over then', async () => {
+  const { id } = await license()
+  const first = await refused(id)
+  // Asked for in the same way it is the same one, and says how to go on.
+  expect(await terminate(id)).toMatchObject({ terminationId: first, nextAction: { type: 'resume' } })
+  const before = await shop.balance()
+  const asked = await Promise.all(Array.from({ length: 4 }, () => terminate(id, { effective: 'period_end' })))
+  expect(new Set(asked.map(({ terminationId }) => terminationId)).size).toBe(1)
+  const second = asked[0]?.terminationId ?? ''
+  expect(second).not.toBe(first)
+  expect(await terminationOf(first)).toMatchObject({
+    ...{ status: 'failed', retryable: false, nextAction: { type: 'none' } },
+    transitions: [{}, {}, {}, { cause: 'replaced' }],
+  })
+  expect(await outcomes([resume(first), terminate(id)])).toEqual([
+    'termination_not_resumable',
+    'termination_in_progress',
+  ])
+  await shop.turns()
+  expect((await terminationOf(second)).status).toBe('cancel_pending')
+  shop.h.advance(40 * DAY_MS)
+  await turns()
+  expect(await terminationOf(second)).toMatchObject({ status: 'completed', refund: money(0n) })
+  expect([(await terminationOf(first)).status, (await licenseOf(id))?.status]).toEqual(['failed', 'terminated'])
+  expect(await shop.balance()).toEqual(before)
+  await shop.booksAreRight()
+})
+
+it('gives back once when one that was refused is resumed and another one is asked for, however they meet', async () => {
+  const { id } = await license()
+  const first = await refused(id)
+  const before = await shop.balance()
+  await Promise.allSettled([resume(first), terminate(id, { fallback: 'period_end' }), resume(first)])
+  await turns()
+  const { rows } = await shop.inDb((db) =>
+    sql<{ state: string; refund: string | null }>`
+      select state, refund::text as refund from license_termination where instance_id = ${id} and state = 'completed'`.execute(
+      db,
+    ),
+  )
+  expect(rows).toHaveLength(1)
+  expect((await shop.balance()).available - before.available).toBe(BigInt(rows[0]?.refund ?? 0))
+  expect((await licenseOf(id))?.status).toBe('terminated')
+  await shop.booksAreRight()
+})
