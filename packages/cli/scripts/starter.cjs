@@ -2,30 +2,45 @@
 // Starts the built program; scripts/build.ts puts this file into the package. The program starts fifty times a day, and most of what
 // such a start takes is to compile functions. Node keeps what it compiles when it loads a file; but functions are compiled when they
 // are first called. So the scripts are loaded here, and what was compiled by the time they are done is kept for the next start.
-const { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } =
+const { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } =
   process.getBuiltinModule('node:fs')
-const { Script, constants } = process.getBuiltinModule('node:vm')
+const { Script } = process.getBuiltinModule('node:vm')
 
 /** Which build is in ../dist. */
 const BUILD = ''
 const DIST = `${__dirname}/../dist`
 
-/** In a folder of one's own, since whoever can write there is obeyed. */
+/** As place/paths.ts has it for state. Not the cache: that is carried between machines, and here whoever can write is obeyed. */
+function stateFolder() {
+  const { XDG_STATE_HOME, HOME, LOCALAPPDATA } = process.env
+  if (process.platform === 'win32') return LOCALAPPDATA
+  if (process.platform === 'darwin') return HOME && `${HOME}/Library/Application Support`
+  return XDG_STATE_HOME || (HOME && `${HOME}/.local/state`)
+}
+
 function compiledFolder() {
-  const { XDG_CACHE_HOME, HOME, LOCALAPPDATA, NODE_OPTIONS, NODE_DISABLE_COMPILE_CACHE } = process.env
-  const cache = XDG_CACHE_HOME || (HOME && `${HOME}/.cache`) || LOCALAPPDATA
-  if (!cache || NODE_DISABLE_COMPILE_CACHE) return undefined
+  const { NODE_OPTIONS, NODE_DISABLE_COMPILE_CACHE } = process.env
+  const state = stateFolder()
+  if (!state || NODE_DISABLE_COMPILE_CACHE) return undefined
   // V8 refuses what was compiled by another V8 or with other flags.
   const flags = encodeURIComponent([...process.execArgv, NODE_OPTIONS].join('')).slice(0, 100)
-  return `${cache}/strongroom/compiled/${BUILD}-${process.version}-${process.arch}${flags}`
+  const folder = `${state}/strongroom/compiled/${BUILD}-${process.version}-${process.arch}${flags}`
+  const found = look(folder)
+  return !found || (found.isDirectory() && isOurs(found)) ? folder : undefined
 }
+
+const look = (path) => lstatSync(path, { throwIfNoEntry: false })
+
+/** Nobody else has made it or may write there. Windows keeps others out by itself, and says nothing of it here. */
+const isOurs = ({ uid, mode }) => !process.getuid || (uid === process.getuid() && (mode & 0o022) === 0)
 
 /**
  * V8 looks at the length of what it is given and no further, so it is looked at here. Kept twice and compared it is known to be whole
  * sooner than by a digest.
  */
 function compiledIn(path) {
-  if (!existsSync(path)) return undefined
+  const found = look(path)
+  if (!found?.isFile() || !isOurs(found)) return undefined
   const kept = readFileSync(path)
   const data = kept.subarray(0, kept.length / 2)
   return data.equals(kept.subarray(data.length)) ? data : undefined
@@ -96,7 +111,6 @@ function start() {
     const script = new Script(readFileSync(filename, 'latin1'), {
       filename,
       cachedData: folder && compiledIn(`${folder}/${name}`),
-      importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
     })
     scripts.set(name, script)
     keepIf(script.cachedDataRejected !== false)

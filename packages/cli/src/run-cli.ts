@@ -77,6 +77,15 @@ function signalFor({ timeout }: GlobalFlags): { readonly signal: AbortSignal; re
   return { signal: controller.signal, controller }
 }
 
+/** What cannot answer without the server says so, rather than ask it all the same. */
+function ensureOffline({ offline }: GlobalFlags, path: string): void {
+  const [noun = ''] = path.split(' ')
+  if (!offline || TREE[noun]?.offline) return
+  throw new CliError('usage', `strongroom ${path} needs the server, so it does not go with --offline`, {
+    fix: 'leave --offline out; run, env, inject and read answer from what was read before',
+  })
+}
+
 async function runCommand(
   place: Place,
   { command, path }: Found & { command: Command },
@@ -87,6 +96,7 @@ async function runCommand(
   const speaker = speakerFor(io, globals)
   if (globals.help) return printHelp({ ...place, speaker }, found)
   if (globals.schema) return printSchema(io, command)
+  ensureOffline(globals, path)
   const { signal, controller } = signalFor(globals)
   // A command that hands its terminal to a child takes the signals itself.
   const onInterrupt = (): void => controller.abort(new CliError('interrupted', 'interrupted'))

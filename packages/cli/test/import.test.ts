@@ -6,7 +6,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
-// Catches: a dry run that writes, a second run that doubles items, a value in what is printed, an archive that opens with another
+// Catches: a dry run that writes, a second run that doubles items or passes over new fields (seen red), a value that is written over, a
+// file that may be deleted although it is the only copy (seen red), attachments that are left out in silence (seen red), a value in what is printed, an archive that opens with another
 // passphrase or can be read, a value in git history that is not found, a found value that is shown, a path that
 // is taken from where this process runs.
 
@@ -22,6 +23,7 @@ afterAll(() => world.close())
 
 interface Imported {
   readonly imported: number
+  readonly complete: boolean
   readonly plan: { readonly vault: string; readonly items: string[]; readonly skipped: string[] }[]
   readonly leftOut: { readonly name: string; readonly reason: string }[]
 }
@@ -47,7 +49,38 @@ it('imports dotenv into a vault, shows first what it would do, and brings nothin
   expect(shown.stdout + shown.stderr).not.toContain(CANARY)
   expect(await labelsOf('prod/env')).toBe('STRIPE_KEY URL')
   const again = await jsonOf<Imported>(machine, ['import', 'dotenv', file, '--vault', 'prod', '--yes'])
-  expect(again).toMatchObject({ imported: 0, plan: [{ skipped: ['env'] }] })
+  expect(again).toMatchObject({ imported: 0, fieldsAdded: 0, complete: true, plan: [{ skipped: ['env'] }] })
+})
+
+it('brings the fields that are missing, names those that differ and changes none, and lets nobody delete the only copy', async () => {
+  mkdirSync(join(machine.home, 'b'))
+  const imports = (path: string, ...more: string[]) =>
+    machine.call(['import', 'dotenv', path, '--vault', 'dev', '--yes', ...more])
+  const whole = await imports(machine.file('b/.env', `ONE=${CANARY}\nTWO=2\n`))
+  expect(whole.code).toBe(0)
+  expect(whole.stdout).toMatch(/everything is in; delete .*b\/\.env/)
+  const file = machine.file('.env', `ONE=other-${CANARY}\nTWO=2\nTHREE=3\n`)
+  const part = await imports(file)
+  expect(part.code).toBe(12)
+  expect(part.stdout).toContain('add   dev/env  THREE')
+  expect(part.stdout).toContain('keep  dev/env  another value here: ONE')
+  expect(part.stdout).toContain(`keep ${file}: not everything in it is in the vaults`)
+  expect(part.stdout + part.stderr).not.toMatch(/delete|canary/)
+  expect(await labelsOf('dev/env')).toBe('ONE THREE TWO')
+  expect((await machine.call(['read', 'dev/env/ONE'])).stdout).toBe(CANARY)
+  expect((await machine.call(['read', 'dev/env/THREE'])).stdout).toBe('3')
+  const again = await imports(file, '--json')
+  expect(again.code).toBe(12)
+  expect(again.json().data).toMatchObject({
+    imported: 0,
+    fieldsAdded: 0,
+    complete: false,
+    plan: [{ added: [], differing: [{ item: 'env', fields: ['ONE'] }] }],
+  })
+  expect((await imports(machine.file('.env', 'FOUR=4\n'), '--item', 'second')).code).toBe(0)
+  expect(await labelsOf('dev/second')).toBe('FOUR')
+  const others = ['import', 'bitwarden', file, '--item', 'x', '--json']
+  expect((await machine.call(others)).error().code).toBe('usage')
 })
 
 it('imports 1Password vault by vault, and names what it left out', async () => {
@@ -84,7 +117,10 @@ it('imports 1Password vault by vault, and names what it left out', async () => {
   }
   const path = join(machine.home, 'export.1pux')
   writeFileSync(path, zipSync({ 'export.data': strToU8(JSON.stringify(data)) }))
-  const done = await jsonOf<Imported>(machine, ['import', '1password', path, '--map', 'Team=team', '--yes'])
+  const ended = await machine.call(['import', '1password', path, '--map', 'Team=team', '--yes', '--json'])
+  expect(ended.code).toBe(12)
+  const done: Imported = ended.json().data
+  expect(done.complete).toBe(false)
   expect(done.plan).toMatchObject([{ vault: 'team', items: ['Stripe', 'Stripe 2'] }])
   expect(done.leftOut.map(({ name }) => name)).toEqual(['Old', 'Empty'])
   expect(await labelsOf('team/Stripe')).toBe('password pin pin 2 username')
@@ -131,6 +167,20 @@ it('exports an archive that only its passphrase opens, never over a file, and br
   expect(refused.error().code).toBe('weak_passphrase')
   expect(existsSync(`${out}2`)).toBe(false)
   expect((await machine.call(['export', '--plaintext', '--json'])).stdout).toBe('')
+})
+
+it('names the attachments that an archive has no place for, and does not end as if it were whole', async () => {
+  machine.file('server.pem', 'certificate')
+  await jsonOf(machine, ['file', 'put', 'server.pem', 'prod/env'])
+  const env = { STRONGROOM_PASSPHRASE_FILE: machine.file('archive-pass', 'a long enough passphrase\n') }
+  const out = join(machine.home, 'part.srx')
+  const shown = await machine.call(['export', '--vault', 'prod', '--out', out], { env })
+  expect(shown.code).toBe(12)
+  expect(shown.stderr).toMatch(/1 attachment is not in it:\n {2}prod\/env\/server\.pem\n.*strongroom file get/)
+  expect(existsSync(out)).toBe(true)
+  const json = await machine.call(['export', '--vault', 'prod', '--out', `${out}2`, '--json'], { env })
+  expect(json.code).toBe(12)
+  expect(json.json().data).toMatchObject({ items: 1, attachmentsLeftOut: ['prod/env/server.pem'] })
 })
 
 it('finds own values in files and git history in any form, says which and where, and never shows them', async () => {

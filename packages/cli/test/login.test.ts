@@ -1,12 +1,22 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { formatDeviceSecret, makeDeviceSecret } from '@strongroom/protocol'
+import {
+  formatDeviceSecret,
+  formatTrustAnchor,
+  makeDeviceSecret,
+  makeVerifierKey,
+  NOTE_COSIGNATURE,
+  NOTE_SIGNATURE,
+  parseTrustAnchor,
+} from '@strongroom/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { jsonOf } from './shapes.ts'
 import { type Machine, PASSPHRASE, startWorld, type World } from './world.ts'
 
 // Catches: a login without the device secret, a server of another organisation accepted on a machine that knows its own, secrets
-// left behind by logout, a trust store that is forgotten with them, an old passphrase or kit that works after a recovery.
+// left behind by logout, a trust store that is forgotten with them, an old passphrase or kit that works after a recovery, a kit
+// whose anchor gives way to that of the server.
+// Seen red: the server's anchor kept by login and by recovery; log keys not compared.
 
 let world: World
 beforeAll(async () => {
@@ -95,7 +105,7 @@ it('refuses a server that shows another organisation than the one this machine h
   }
 })
 
-const kitText = ({ url, founder: { orgId, trustAnchor, codes, identity } }: World): string =>
+const kitText = ({ url, founder }: World, { trustAnchor, orgId, codes, identity } = founder): string =>
   [
     `server         ${url}`,
     `organisation   ${orgId}`,
@@ -114,6 +124,34 @@ it('takes everything but the passphrase from the recovery kit', async () => {
   expect(ended).toMatchObject({ code: 0, stderr: '' })
   const broken = machine.file('broken.txt', 'hello')
   expect((await machine.call(['login', '--kit', broken, '--json'])).error().code).toBe('file_unreadable')
+})
+
+const PUBLIC_KEY = new Uint8Array(32).fill(3)
+/** The kit of somebody who asks for a witness, or who knows the log by another key. */
+function kitWith({ founder, ...own }: World, change: 'witness' | 'log key'): { readonly anchor: string; text: string } {
+  const known = parseTrustAnchor(founder.trustAnchor)
+  const witness = makeVerifierKey('witness.example', NOTE_COSIGNATURE, PUBLIC_KEY)
+  const logKey = makeVerifierKey(known.origin, NOTE_SIGNATURE, PUBLIC_KEY)
+  const anchor = formatTrustAnchor({
+    ...known,
+    ...(change === 'witness' ? { tlogPolicy: `witness w1 ${witness.vkey}\nquorum w1\n` } : { logVkeys: [logKey.vkey] }),
+  })
+  return { anchor, text: kitText({ ...own, founder }, { ...founder, trustAnchor: anchor }) }
+}
+
+it('keeps the anchor of the kit, whatever the server says of witnesses, and refuses a log with another key', async () => {
+  const machine = world.machine()
+  const kit = kitWith(world, 'witness')
+  const login = (text: string) =>
+    machine.call(['login', '--kit', machine.file('k', text), '--passphrase-file', passphraseOn(machine)])
+  const refused = await login(kitWith(world, 'log key').text)
+  expect(refused).toMatchObject({ code: 9, stdout: '' })
+  expect(refused.stderr).toMatch(/log_key/)
+  expect(refused.stderr).toContain('strongroom trust export')
+  expect((await machine.call(['whoami', '--json'])).error().code).toBe('not_signed_in')
+  expect((await login(kit.text)).code).toBe(0)
+  const config = readFileSync(join(machine.home, '.config/strongroom/config.toml'), 'utf8')
+  expect(config).toContain(kit.anchor)
 })
 
 it('saves the bundle of an agent as a profile, from a file or standard input', async () => {
@@ -168,7 +206,8 @@ it('gets back in with the recovery code alone; the old passphrase and the old ki
   const own = await startWorld()
   try {
     const machine = await own.founderMachine()
-    const kit = machine.file('kit.txt', kitText(own))
+    const { anchor, text } = kitWith(own, 'witness')
+    const kit = machine.file('kit.txt', text)
     const next = machine.file('next', 'velvet harbor comet thirteen\n')
     const args = ['login', '--recover', '--kit', kit, '--passphrase-file', next, '--new-kit', 'new-kit.txt']
     const data = await jsonOf<Login>(machine, args)
@@ -178,7 +217,9 @@ it('gets back in with the recovery code alone; the old passphrase and the old ki
     const oldKit = other.file('kit.txt', kitText(own))
     const old = await other.call(['login', '--kit', oldKit, '--passphrase-file', passphraseOn(other), '--json'])
     expect(old.error()).toMatchObject({ code: 'login_failed' })
-    const newKit = other.file('new.txt', readFileSync(join(machine.home, 'new-kit.txt'), 'utf8'))
+    const written = readFileSync(join(machine.home, 'new-kit.txt'), 'utf8')
+    expect(written).toContain(anchor)
+    const newKit = other.file('new.txt', written)
     const back = ['login', '--kit', newKit, '--passphrase-file', passphraseOn(other, 'velvet harbor comet thirteen')]
     expect((await other.call(back)).code).toBe(0)
     const used = ['login', '--recover', '--kit', oldKit, '--passphrase-file', next, '--new-kit', 'x.txt', '--json']

@@ -1,11 +1,14 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { ERRORS } from '@strongroom/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { jsonOf } from './shapes.ts'
+import { OWN_HINTS } from '../src/errors/own-hints.ts'
+import { commandAt, jsonOf } from './shapes.ts'
 import { type Ended, type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a value on standard output or error of a write, a value shown to a coding agent, a line end added to what is read, a
-// vault made without asking, a write in spite of --if-version, something removed without asking.
+// vault made without asking, a write in spite of --if-version, something removed without asking,
+// a write in spite of --offline (seen red), a refusal that does not say which member (seen red) or that names a route to a person.
 
 const VALUE = 'sk_test_4242-élan'
 
@@ -65,7 +68,7 @@ it('takes a file as it is, generates what nobody sees, and refuses to have no va
 })
 
 it('exports to processes what can be a variable, and nothing else unless told', async () => {
-  expect((await set('prod/notes/door code', '1234')).code).toBe(2)
+  expect((await set('prod/notes/door\tcode', '1234')).code).toBe(2)
   expect((await set('prod/notes/door-code', '1234')).stdout).toContain('not exported')
   const { fields } = await jsonOf<{ fields: { label: string; isEnvironmentVariable: boolean }[] }>(machine, [
     'item',
@@ -136,4 +139,64 @@ it('names the near name where one was misspelt, and repeats nothing that was no 
   const refused = await machine.call(['set', 'sk_live_oops', '--json'])
   expect(refused.error()).toMatchObject({ code: 'usage', exitCode: 2 })
   expect(refused.stderr).not.toContain('sk_live_oops')
+})
+
+it('takes names with spaces as they are typed, wherever a reference is taken', async () => {
+  const stored = await set('prod/my notes/front door', '1234')
+  expect(stored.stdout).toContain('sr://prod/my%20notes/front%20door')
+  expect(stored.stdout).toContain('not exported')
+  for (const ref of ['prod/my notes/front door', 'sr://prod/my notes/front door', 'prod/my%20notes/front%20door'])
+    expect(await read(ref)).toBe('1234')
+})
+
+it('keeps what is not text out of the environment of processes, and says so', async () => {
+  for (const bytes of [Buffer.from([0xff, 0xfe, 1]), Buffer.from('a\0b')]) {
+    const path = join(machine.home, 'logo.bin')
+    writeFileSync(path, bytes)
+    const kept = await machine.call(['set', 'prod/blob/LOGO', '--file', path])
+    expect(kept.stdout).toContain('not text, so not exported to processes')
+  }
+  expect((await machine.call(['env', '--vault', 'prod', '--names'])).stdout).not.toContain('LOGO')
+  const told = await machine.call(['set', 'prod/blob/LOGO', '--file', join(machine.home, 'logo.bin'), '--env'])
+  expect(told.stdout).toContain('processes see it as LOGO')
+  await machine.call(['item', 'archive', 'prod/blob', '--yes'])
+})
+
+it('names the members that a server refused, to people and to programs', async () => {
+  const wrong = ['api', 'POST', '/project', '--field', 'name:=7']
+  const shown = await machine.call(wrong)
+  expect(shown.code).toBe(6)
+  expect(shown.stderr).toMatch(/validation_failed .*: .*name/)
+  const refused = JSON.parse((await machine.call([...wrong, '--json'])).stderr)
+  expect(refused.error.details.problems).toContainEqual({ path: '/name', problem: expect.any(String) })
+})
+
+it('names a command and no route as the next step', async () => {
+  const gone = await machine.call(['vault', 'show', 'zzzzzzzz', '--json'])
+  expect(gone.error()).toMatchObject({ code: 'vault_not_found', hint: 'strongroom vault list' })
+  for (const [code, hint] of Object.entries(OWN_HINTS)) {
+    expect(Object.keys(ERRORS)).toContain(code)
+    const [, noun = '', verb = ''] = hint.split(' ')
+    await expect(commandAt([noun, verb]), hint).resolves.toBeDefined()
+  }
+})
+
+it('answers offline without a request where it can, and refuses elsewhere before it changes anything', async () => {
+  const ref = 'prod/stripe/STRIPE_SECRET_KEY'
+  const value = await read(ref)
+  const cached = await machine.call(['read', ref, '--offline', '--verbose'])
+  expect(cached).toMatchObject({ code: 0, stdout: value, stderr: '' })
+  const told = await machine.call(['read', ref, '--verbose'], { env: { STRONGROOM_OFFLINE: '1' } })
+  expect(told).toMatchObject({ code: 0, stdout: value, stderr: '' })
+  for (const args of [
+    ['set', ref],
+    ['vault', 'list'],
+    ['rm', ref, '--yes'],
+    ['read', ref, '--version', '1'],
+  ]) {
+    const refused = await machine.call([...args, '--offline', '--json'], { input: 'other' })
+    expect(refused.error(), args.join(' ')).toMatchObject({ code: 'usage', exitCode: 2 })
+  }
+  expect(await read(ref)).toBe(value)
+  expect((await machine.call(['config', 'path', '--offline'])).code).toBe(0)
 })

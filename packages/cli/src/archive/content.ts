@@ -1,8 +1,9 @@
 import type { Strongroom } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
+import { shownPlace } from '../files/place.ts'
 import type { Found } from '../import/source.ts'
 
-// What an archive holds: vaults with their items and values, nothing of keys or access.
+// What an archive holds: vaults with their items and values, nothing of keys or access, and no attachments.
 
 export interface ArchivedVault {
   readonly name: string
@@ -30,15 +31,22 @@ interface Reading {
   onProgress(done: number, total: number, vault: string): void
 }
 
+export interface WholeVault {
+  readonly vault: ArchivedVault
+  /** `vault/item/name` of each attachment: an archive has no place for them. */
+  readonly attachments: readonly string[]
+}
+
 /** Every value of a vault, each verified before it was opened. */
 export async function readVaultWhole(
   strongroom: Strongroom,
   vault: string,
   { signal, onProgress }: Reading,
-): Promise<ArchivedVault> {
+): Promise<WholeVault> {
   const { name, classification, vaultId } = await strongroom.vaults.get(vault, { signal })
   const listed = await strongroom.items.list(vaultId, { signal })
   const items: ArchivedVault['items'][number][] = []
+  const attachments: string[] = []
   for (const { itemId } of listed) {
     const item = await strongroom.items.get(vaultId, itemId, { signal })
     items.push({
@@ -50,9 +58,11 @@ export async function readVaultWhole(
         value: Buffer.from(secret.bytes()).toString('base64'),
       })),
     })
+    const files = await strongroom.attachments.list(vaultId, itemId, { signal })
+    attachments.push(...files.map((file) => shownPlace({ vault: name, item: item.name, name: file.name })))
     onProgress(items.length, listed.length, name)
   }
-  return { name, classification, items }
+  return { vault: { name, classification, items }, attachments }
 }
 
 const isContent = (content: unknown): content is ArchiveContent =>

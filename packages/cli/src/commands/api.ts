@@ -2,7 +2,7 @@ import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag } from '../model/command.ts'
 import { parseGiven, readGiven } from '../place/given-file.ts'
-import { readAll } from '../place/standard-input.ts'
+import { readPiped } from '../place/standard-input.ts'
 
 const METHODS = ['GET', 'POST', 'PATCH', 'PUT', 'DELETE'] as const
 const MAX_BODY = 1_048_576
@@ -22,7 +22,7 @@ function memberOf(text: string): readonly [string, unknown] {
 
 const bodyFrom = async (cli: Cli, path: string): Promise<unknown> =>
   path === '-'
-    ? parseGiven(await readAll(cli.io.stdin, MAX_BODY), 'standard input')
+    ? parseGiven(await readPiped(cli, MAX_BODY, '--input FILE'), 'standard input')
     : parseGiven(await readGiven(cli, path), path)
 
 export const api = command({

@@ -14,7 +14,10 @@ export const env = command({
     vault: flag.many('variables of this vault', 'NAME', { completes: 'vault' }),
     project: flag.text('variables of this project', 'NAME', { completes: 'project' }),
     env: flag.many('environment of strongroom.toml', 'NAME'),
-    'env-file': flag.many('dotenv file with sr:// references', 'FILE', { completes: 'file' }),
+    dotenv: flag.many('dotenv file with sr:// references', 'FILE', { completes: 'file' }),
+    'env-file': flag.many('as --dotenv; Node itself reads it too: only for files you wrote', 'FILE', {
+      completes: 'file',
+    }),
     only: flag.many('only these variables', 'A,B'),
     except: flag.many('not these variables', 'A,B'),
     prefix: flag.text('put this before every name', 'TEXT'),

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { type Cli, ensureNotAgent } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
+import { EXIT } from '../errors/codes.ts'
 import { command, flag } from '../model/command.ts'
 import { passphraseFor } from '../place/key-store.ts'
 import { writePrivate } from '../place/private-file.ts'
@@ -22,10 +23,17 @@ async function newPassphrase(cli: Cli): Promise<string> {
   return passphrase
 }
 
+function sayLeftOut({ say, errorStyle }: Cli, attachments: readonly string[]): void {
+  if (attachments.length === 0) return
+  const count = attachments.length === 1 ? '1 attachment is' : `${attachments.length} attachments are`
+  say([`${errorStyle.warn('!')} ${count} not in it:`, ...attachments.map((place) => `  ${place}`)].join('\n'))
+  say('  fetch each with: strongroom file get VAULT/ITEM/NAME')
+}
+
 export const exporting = command({
   summary: 'an archive of your vaults, sealed with a passphrase',
   about:
-    'Holds names and values, no keys and no access lists; `strongroom import archive FILE` brings it back. With --plaintext it is JSON on standard output, after you typed that you mean it.',
+    'Holds names and values, no keys and no access lists. Attachments are not in it: where there are some they are named, and the exit code is 12; `strongroom file get` fetches each. `strongroom import archive FILE` brings an archive back. With --plaintext it is JSON on standard output, after you typed that you mean it.',
   args: {},
   flags: {
     vault: flag.many('only these vaults', 'NAME', { completes: 'vault' }),
@@ -50,28 +58,34 @@ export const exporting = command({
         ? flags.vault
         : all.filter(({ status }) => status === 'active').map(({ vaultId }) => vaultId)
     const { readVaultWhole } = await import('../archive/content.ts')
-    const vaults = await withProgress(cli, 'reading', async (progress) => {
-      const read = []
+    const read = await withProgress(cli, 'reading', async (progress) => {
+      const whole = []
       for (const name of names)
-        read.push(
+        whole.push(
           await readVaultWhole(strongroom, name, {
             signal: cli.signal,
             onProgress: (done, total, vault) => progress.update(`${vault}: ${done} of ${total} items`),
           }),
         )
-      return read
+      return whole
     })
+    const vaults = read.map(({ vault }) => vault)
+    const attachmentsLeftOut = read.flatMap(({ attachments }) => attachments)
+    const exitCode = attachmentsLeftOut.length === 0 ? EXIT.ok : EXIT.partly
     const content = { format: 'strongroom-export-1', exportedAt: new Date().toISOString(), vaults }
     if (passphrase === undefined || out === undefined) {
-      await cli.data(`${JSON.stringify(content, null, 2)}\n`)
-      return undefined
+      await cli.data(`${JSON.stringify({ ...content, attachmentsLeftOut }, null, 2)}\n`)
+      sayLeftOut(cli, attachmentsLeftOut)
+      return { data: undefined, exitCode }
     }
     const { sealArchive } = await import('../archive/sealed-archive.ts')
     await writePrivate(out, sealArchive(content, passphrase))
+    sayLeftOut(cli, attachmentsLeftOut)
     const items = vaults.reduce((sum, vault) => sum + vault.items.length, 0)
     return {
-      data: { file: out, vaults: vaults.length, items },
+      data: { file: out, vaults: vaults.length, items, attachmentsLeftOut },
       text: `${cli.style.good('✓')} ${items} items of ${vaults.length} vaults are in ${out}, sealed with the passphrase`,
+      exitCode,
     }
   },
 })

@@ -2,16 +2,19 @@ import { basename } from 'node:path'
 import type { Cli } from '../cli.ts'
 import { confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import type { Found, FoundItem } from '../import/source.ts'
+import { EXIT } from '../errors/codes.ts'
+import { carryOut, countsOf, isWhole, type Plan, planOf } from '../import/plan.ts'
+import type { Found } from '../import/source.ts'
 import { arg, command, flag } from '../model/command.ts'
 import { table } from '../output/table.ts'
 import { readGiven } from '../place/given-file.ts'
 import { passphraseFor } from '../place/key-store.ts'
-import { withProgress } from '../prompt/progress.ts'
 
 const SOURCES = ['dotenv', '1password', 'bitwarden', 'archive'] as const
 
-async function readSource(cli: Cli, source: string, path: string): Promise<Found> {
+async function readSource(cli: Cli, source: string, path: string, item: string | undefined): Promise<Found> {
+  if (item !== undefined && source !== 'dotenv')
+    throw new CliError('usage', '--item is for dotenv: the other files name their items themselves')
   const bytes = await readGiven(cli, path)
   if (source === 'archive') {
     const { openArchive } = await import('../archive/sealed-archive.ts')
@@ -20,7 +23,7 @@ async function readSource(cli: Cli, source: string, path: string): Promise<Found
   }
   if (source === '1password') return (await import('../import/onepassword.ts')).readOnePassword(bytes)
   if (source === 'bitwarden') return (await import('../import/bitwarden.ts')).readBitwarden(bytes.toString('utf8'))
-  return (await import('../import/dotenv.ts')).readDotenv(bytes.toString('utf8'), basename(path))
+  return (await import('../import/dotenv.ts')).readDotenv(bytes.toString('utf8'), basename(path), item)
 }
 
 /** `FROM=VAULT`, for folders that shall be called otherwise here. */
@@ -35,73 +38,61 @@ function mapped(maps: readonly string[], into: string | undefined): (from: strin
   return (from) => into ?? names.get(from) ?? from
 }
 
-interface Plan {
-  readonly vault: string
-  readonly isNew: boolean
-  readonly items: readonly FoundItem[]
-  /** Names that are there already; they are left alone. */
-  readonly there: readonly string[]
+/** `A, B` of what was counted, such as `1 item, 2 fields`; nothing of what is not there. */
+const counted = (counts: Readonly<Record<string, number>>): string =>
+  Object.entries(counts)
+    .filter(([, count]) => count > 0)
+    .map(([noun, count]) => `${count} ${noun}${count === 1 ? '' : 's'}`)
+    .join(', ')
+
+interface Row {
+  readonly what: string
+  readonly where: string
+  readonly detail: string
 }
 
-async function planOf(cli: Cli, found: Found, vaultOf: (from: string) => string): Promise<readonly Plan[]> {
-  const strongroom = await cli.strongroom()
-  const known = (await strongroom.vaults.list({ signal: cli.signal })).filter(({ status }) => status === 'active')
-  const plans: Plan[] = []
-  for (const vault of new Set(found.items.map(({ from }) => vaultOf(from)))) {
-    const isNew = !known.some(({ name, vaultId }) => name === vault || vaultId === vault)
-    const there = isNew ? [] : (await strongroom.items.list(vault, { signal: cli.signal })).map(({ name }) => name)
-    const own = found.items.filter(({ from }) => vaultOf(from) === vault)
-    plans.push({
-      vault,
-      isNew,
-      items: own.filter(({ name }) => !there.includes(name)),
-      there: own.filter(({ name }) => there.includes(name)).map(({ name }) => name),
-    })
-  }
-  return plans
+function rowsOf({ vault, isNew, items, there }: Plan): readonly Row[] {
+  const row = (what: string, name: string, detail: string): Row => ({ what, where: `${vault}/${name}`, detail })
+  return [
+    ...items.map(({ name, fields }) => row('new', name, `${fields.length} fields${isNew ? ', new vault' : ''}`)),
+    ...there.flatMap(({ name, missing, differing }) => [
+      ...(missing.length > 0 ? [row('add', name, missing.map(({ label }) => label).join(', '))] : []),
+      ...(differing.length > 0 ? [row('keep', name, `another value here: ${differing.join(', ')}`)] : []),
+      ...(missing.length + differing.length === 0 ? [row('skip', name, 'there already')] : []),
+    ]),
+  ]
 }
 
 const planTable = (cli: Cli, plans: readonly Plan[], { leftOut }: Found): string => {
   const rows = [
-    ...plans.flatMap(({ vault, isNew, items, there }) => [
-      ...items.map(({ name, fields }) => ({
-        what: 'new',
-        where: `${vault}/${name}`,
-        detail: `${fields.length} fields${isNew ? ', new vault' : ''}`,
-      })),
-      ...there.map((name) => ({ what: 'skip', where: `${vault}/${name}`, detail: 'there already' })),
-    ]),
+    ...plans.flatMap(rowsOf),
     ...leftOut.map(({ name, reason }) => ({ what: 'leave', where: name, detail: reason })),
   ]
   const columns = [
-    { title: 'DO', of: (row: (typeof rows)[number]) => row.what },
-    { title: 'ITEM', of: (row: (typeof rows)[number]) => row.where },
-    { title: 'WHAT', of: (row: (typeof rows)[number]) => row.detail },
+    { title: 'DO', of: ({ what }: Row) => what },
+    { title: 'ITEM', of: ({ where }: Row) => where },
+    { title: 'WHAT', of: ({ detail }: Row) => detail },
   ]
   return table(rows, columns, cli.style)
 }
 
-async function carryOut(cli: Cli, plans: readonly Plan[]): Promise<number> {
-  const strongroom = await cli.strongroom()
-  let done = 0
-  await withProgress(cli, 'encrypting', async (progress) => {
-    for (const { vault, isNew, items } of plans) {
-      if (isNew) await strongroom.vaults.create({ name: vault }, { signal: cli.signal })
-      const clean = items.map(({ from: _, ...item }) => item)
-      await strongroom.items.import(vault, clean, {
-        signal: cli.signal,
-        onProgress: (count, total) => progress.update(`${vault}: ${count} of ${total} items`),
-      })
-      done += items.length
-    }
-  })
-  return done
-}
+const planShown = ({ vault, isNew, items, there }: Plan) => ({
+  vault,
+  isNew,
+  items: items.map(({ name }) => name),
+  skipped: there.filter(({ missing }) => missing.length === 0).map(({ name }) => name),
+  added: there
+    .filter(({ missing }) => missing.length > 0)
+    .map(({ name, missing }) => ({ item: name, fields: missing.map(({ label }) => label) })),
+  differing: there
+    .filter(({ differing }) => differing.length > 0)
+    .map(({ name, differing }) => ({ item: name, fields: differing })),
+})
 
 export const importing = command({
   summary: 'bring secrets from a file of another program; encrypted here',
   about:
-    'Items that are there already are left alone, so a second run brings what is missing. Values are never printed.',
+    'A second run brings what is missing: new items, and new fields of items that are there. A field that has another value here is named and left alone. Where something of the file is not in the vaults afterwards, keep the file: the exit code is 12. Values are never printed.',
   args: {
     source: arg.one(SOURCES.join(', '), { choices: SOURCES }),
     file: arg.one('the file', { completes: 'file' }),
@@ -109,6 +100,7 @@ export const importing = command({
   flags: {
     vault: flag.text('everything into this vault', 'NAME', { completes: 'vault' }),
     map: flag.many('another vault for what was in a folder', 'FROM=VAULT'),
+    item: flag.text('dotenv: the item they become, instead of the name of the file', 'NAME'),
     'dry-run': flag.on('only show what would be done'),
   },
   examples: [
@@ -118,22 +110,22 @@ export const importing = command({
   next: 'strongroom vault list',
   output: async () => (await import('../schemas/import.ts')).importShape,
   run: async (cli, { args, flags }) => {
-    const found = await readSource(cli, args.source, args.file)
+    const found = await readSource(cli, args.source, args.file, flags.item)
     const plans = await planOf(cli, found, mapped(flags.map, flags.vault))
-    const count = plans.reduce((sum, { items }) => sum + items.length, 0)
-    const summary = plans.map(({ vault, isNew, items, there }) => ({
-      vault,
-      isNew,
-      items: items.map(({ name }) => name),
-      skipped: there,
-    }))
-    const data = { imported: 0, plan: summary, leftOut: found.leftOut }
+    const { items, fields } = countsOf(plans)
+    const complete = isWhole(plans, found)
+    const data = { imported: 0, fieldsAdded: 0, complete, plan: plans.map(planShown), leftOut: found.leftOut }
     if (flags['dry-run']) return { data, text: planTable(cli, plans, found), next: 'the same without --dry-run' }
-    if (count > 0) await confirm(cli, `Import ${count} items into ${plans.map(({ vault }) => vault).join(', ')}?`)
-    const imported = await carryOut(cli, plans)
+    const what = counted({ item: items, field: fields })
+    if (what !== '') await confirm(cli, `Import ${what} into ${plans.map(({ vault }) => vault).join(', ')}?`)
+    await carryOut(cli, plans)
+    const end = complete
+      ? `${cli.style.good('✓')} everything is in; delete ${args.file} when you have looked`
+      : `${cli.style.warn('!')} keep ${args.file}: not everything in it is in the vaults`
     return {
-      data: { ...data, imported },
-      text: `${planTable(cli, plans, found)}\n\n${cli.style.good('✓')} ${imported} items are in; delete ${args.file} when you have looked`,
+      data: { ...data, imported: items, fieldsAdded: fields },
+      text: `${planTable(cli, plans, found)}\n\n${what === '' ? 'nothing was missing' : `${what} brought`}\n${end}`,
+      ...(!complete && { exitCode: EXIT.partly }),
     }
   },
 })

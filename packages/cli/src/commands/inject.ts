@@ -17,7 +17,10 @@ export const inject = command({
     vault: flag.many('variables of this vault', 'NAME', { completes: 'vault' }),
     project: flag.text('variables of this project', 'NAME', { completes: 'project' }),
     env: flag.many('environment of strongroom.toml', 'NAME'),
-    'env-file': flag.many('dotenv file with sr:// references', 'FILE', { completes: 'file' }),
+    dotenv: flag.many('dotenv file with sr:// references', 'FILE', { completes: 'file' }),
+    'env-file': flag.many('as --dotenv; Node itself reads it too: only for files you wrote', 'FILE', {
+      completes: 'file',
+    }),
     fresh: flag.choice('when to ask the server rather than the cache', ['auto', 'always', 'never'] as const),
     'max-age': flag.duration('of a cached answer'),
   },

@@ -46,7 +46,7 @@ export const logout = command({
     )
     const sessionEnded = isPerson && (await endSession(cli, name, profile.server, profile.device_id))
     await forgetProfile(cli, name)
-    if (isPerson) await lock(cli.paths.runtime)
+    if (isPerson) await lock(cli.paths)
     const at = isPerson && !sessionEnded ? '; the server was not reached, and the session ends there by itself' : ''
     return {
       data: { profile: name, sessionEnded, profileRemoved: true },

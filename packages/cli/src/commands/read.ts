@@ -8,6 +8,7 @@ import { arg, command, flag } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { writePrivate } from '../place/private-file.ts'
 import { type FieldPlace, fieldPlace, referenceOf } from '../place/reference.ts'
+import { freshnessOf } from '../project/freshness.ts'
 
 function modeOf(text: string | undefined): number {
   if (text === undefined) return 0o600
@@ -45,10 +46,23 @@ async function fieldOfVersion(cli: Cli, { vault, item, field }: FieldPlace, vers
   })
 }
 
+/** The current value: from the server, or from the cache where that is wanted. */
+async function currentField(cli: Cli, ref: string): Promise<Secret | undefined> {
+  const { signal } = cli
+  const { secrets } = await cli.strongroom()
+  const { isOffline, maxAge } = freshnessOf(cli, { fresh: undefined, 'max-age': undefined })
+  if (!isOffline) return secrets.get(ref, { signal })
+  const cached = await secrets.env(
+    { refs: { [ref]: ref } },
+    { signal, offline: true, allowNames: 'any', ...(maxAge !== undefined && { maxAge }) },
+  )
+  return cached.get(ref)
+}
+
 export const read = command({
   summary: 'one value to standard output, and nothing else',
   about:
-    'The value is verified before it is opened. A line end is added only on a terminal. A coding agent gets no value: it uses `strongroom run`.',
+    'The value is verified before it is opened. With --offline it comes from what was read here before. A line end is added only on a terminal. A coding agent gets no value: it uses `strongroom run`.',
   args: { ref: arg.one('vault/item/FIELD', { completes: 'ref' }) },
   flags: {
     out: flag.text('write it to a file instead, readable by you alone', 'FILE', { completes: 'file' }),
@@ -68,12 +82,12 @@ export const read = command({
     const place = fieldPlace(args.ref)
     const mode = modeOf(flags.mode)
     const ref = referenceOf(place)
-    const strongroom = await cli.strongroom()
+    if (flags.version !== undefined && cli.globals.offline)
+      throw new CliError('usage', 'earlier versions are at the server, so --version does not go with --offline')
     const secret = await explainingKeys(cli, place.vault, () =>
-      flags.version === undefined
-        ? strongroom.secrets.get(ref, { signal: cli.signal })
-        : fieldOfVersion(cli, place, flags.version),
+      flags.version === undefined ? currentField(cli, ref) : fieldOfVersion(cli, place, flags.version),
     )
+    if (!secret) throw new CliError('field_not_found', `there is no field ${place.field}`)
     const bytes = secret.bytes()
     const about = { ref, version: secret.version, receipt: receiptOf(secret) }
     if (flags.out !== undefined) {

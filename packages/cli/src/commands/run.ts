@@ -13,7 +13,10 @@ export const run = command({
     project: flag.text('variables of this project', 'NAME', { completes: 'project' }),
     license: flag.many('variables of this licence', 'NAME'),
     env: flag.many('environment of strongroom.toml', 'NAME'),
-    'env-file': flag.many('dotenv file with sr:// references', 'FILE', { completes: 'file' }),
+    dotenv: flag.many('dotenv file with sr:// references', 'FILE', { completes: 'file' }),
+    'env-file': flag.many('as --dotenv; Node itself reads it too: only for files you wrote', 'FILE', {
+      completes: 'file',
+    }),
     only: flag.many('only these variables', 'A,B'),
     except: flag.many('not these variables', 'A,B'),
     prefix: flag.text('put this before every name', 'TEXT'),

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { Strongroom } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
@@ -7,7 +8,7 @@ import { arg, command, flag } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { readGiven } from '../place/given-file.ts'
 import { fieldPlace, isVariableName, referenceOf } from '../place/reference.ts'
-import { readAll } from '../place/standard-input.ts'
+import { readPiped } from '../place/standard-input.ts'
 
 const MOST_BYTES = 65_536
 
@@ -17,8 +18,8 @@ interface Source {
 }
 
 /** Piped in, without the one line end that `echo` adds. Nothing at all is no value. */
-async function fromPipe({ io }: Cli): Promise<Uint8Array> {
-  const bytes = await readAll(io.stdin, MOST_BYTES + 2)
+async function fromPipe(cli: Cli): Promise<Uint8Array> {
+  const bytes = await readPiped(cli, MOST_BYTES + 2, '--file FILE or --generate 32')
   const end = bytes.at(-1) !== 10 ? bytes.length : bytes.at(-2) === 13 ? bytes.length - 2 : bytes.length - 1
   if (end > 0) return bytes.subarray(0, end)
   throw new CliError('input_required', 'there is no value, and nobody can be asked', {
@@ -26,12 +27,17 @@ async function fromPipe({ io }: Cli): Promise<Uint8Array> {
   })
 }
 
-async function valueFrom(cli: Cli, { file, generate }: Source): Promise<string | Uint8Array> {
+/** Nothing where a person is asked, which is done when it is known where the value goes. */
+async function givenValue(cli: Cli, { file, generate }: Source): Promise<string | Uint8Array | undefined> {
   if (file !== undefined && generate !== undefined) throw new CliError('usage', 'give --file or --generate, not both')
   if (generate !== undefined) return generated(generate)
   if (file !== undefined) return readGiven(cli, file, 'check the path given with --file')
-  return cli.isInteractive ? cli.ask.secret('Value (hidden)', '--file FILE') : fromPipe(cli)
+  return cli.isInteractive ? undefined : fromPipe(cli)
 }
+
+/** What no environment can hold must not stop the processes that get the other variables of the vault. */
+const isText = (value: string | Uint8Array): boolean =>
+  typeof value === 'string' || (isUtf8(value) && !value.includes(0))
 
 const isAbsentVault = (error: unknown): boolean => (error as { code?: unknown }).code === 'vault_not_found'
 
@@ -57,7 +63,7 @@ async function provideVault(cli: Cli, strongroom: Strongroom, name: string, mayC
 export const set = command({
   summary: 'write one value: typed, piped in, from a file, or generated',
   about:
-    'The value is encrypted on this machine. A process gets a field under the name of the field, so name it as the variable: prod/stripe/STRIPE_SECRET_KEY. A field whose name can be no variable is not exported unless --env is given. Of what is piped in, the one line end that echo adds is dropped; a file is taken as it is.',
+    'The value is encrypted on this machine. A process gets a field under the name of the field, so name it as the variable: prod/stripe/STRIPE_SECRET_KEY. A field whose name can be no variable is not exported unless --env is given, and neither is a value that is not text. Of what is piped in, the one line end that echo adds is dropped; a file is taken as it is.',
   args: { ref: arg.one('vault/item/FIELD', { completes: 'ref' }) },
   flags: {
     file: flag.text('take the value from a file', 'FILE', { completes: 'file' }),
@@ -77,12 +83,14 @@ export const set = command({
   run: async (cli, { args, flags }) => {
     if (flags.env && flags['no-env']) throw new CliError('usage', 'give --env or --no-env, not both')
     const place = fieldPlace(args.ref)
+    const given = await givenValue(cli, flags)
     const strongroom = await cli.strongroom()
     const vaultCreated = await explainingKeys(cli, place.vault, () =>
       provideVault(cli, strongroom, place.vault, flags['create-vault']),
     )
-    const value = await valueFrom(cli, flags)
-    const env = flags.env ? true : flags['no-env'] ? false : await exportWish(cli, strongroom, place)
+    const value = given ?? (await cli.ask.secret('Value (hidden)', '--file FILE'))
+    const isKept = flags['no-env'] || (!flags.env && !isText(value))
+    const env = flags.env ? true : isKept ? false : await exportWish(cli, strongroom, place)
     const ifVersion = flags['if-version']
     const { version, created } = await storeValue(cli, strongroom, place, value, { env, ifVersion })
     const ref = referenceOf(place)
@@ -93,7 +101,9 @@ export const set = command({
         ...(vaultCreated ? [`${cli.style.good('✓')} vault ${place.vault}   new, you are its administrator`] : []),
         `${cli.style.good('✓')} ${ref}   version ${version}`,
         '  encrypted here; the server keeps what it cannot read',
-        isSeen ? `  processes see it as ${place.field}` : '  not exported to processes',
+        isSeen
+          ? `  processes see it as ${place.field}`
+          : `  ${isText(value) ? '' : 'not text, so '}not exported to processes`,
       ].join('\n'),
       next: 'strongroom agent create',
     }

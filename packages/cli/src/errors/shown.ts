@@ -1,5 +1,6 @@
 import { CliError } from './cli-error.ts'
 import { EXIT } from './codes.ts'
+import { hintFor } from './own-hints.ts'
 import { SDK_CODES } from './sdk-codes.ts'
 
 // Whatever was thrown → what a person or a program is shown, and the exit code. The SDK's errors are told by name, so that a
@@ -56,6 +57,7 @@ interface Known {
   readonly evidence?: string
   readonly status?: number
   readonly missing?: readonly string[]
+  readonly details?: unknown
 }
 
 const isKnown = (error: unknown): error is Known =>
@@ -86,6 +88,25 @@ function exitOf({ name, code, status }: Known): number {
 const absolute = (docs: string | undefined, server: string | undefined): string | undefined =>
   docs?.startsWith('/') ? (server === undefined ? undefined : `${server}${docs}`) : docs
 
+interface Problem {
+  readonly path: string
+  readonly problem: string
+}
+
+/** What the server says is wrong with a request, member by member; of what was in them it says nothing. */
+function problemsIn({ code, details }: Known): readonly Problem[] {
+  const { problems } = (details ?? {}) as { problems?: unknown }
+  if (code !== 'validation_failed' || !Array.isArray(problems)) return []
+  return problems.flatMap(({ path, problem }: Partial<Problem>) =>
+    typeof path === 'string' && typeof problem === 'string' ? [{ path, problem }] : [],
+  )
+}
+
+/** `/fields/0/label` is `fields.0.label` for people. */
+const membersOf = (problems: readonly Problem[]): readonly string[] => [
+  ...new Set(problems.map(({ path }) => path.slice(1).replaceAll('/', '.')).filter((member) => member !== '')),
+]
+
 const REPORT = 'report it with: strongroom feedback'
 
 /** `server` makes the address of the documentation whole. */
@@ -107,13 +128,17 @@ export function shownError(error: unknown, server?: string): ShownError {
     const kind = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : typeof error
     return { code: 'unexpected', message: `this program failed: ${kind}`, hint: REPORT, exitCode: EXIT.unexpected }
   }
-  const { code, message, hint, requestId, evidence } = error
+  const { code, message, requestId, evidence } = error
+  const hint = hintFor(code, error.hint)
+  const problems = problemsIn(error)
+  const members = membersOf(problems)
   const docs = absolute(error.docs ?? `/docs/errors#${code}`, server)
   return {
     code,
-    message,
+    message: members.length === 0 ? message : `${message.replace(/\.$/, '')}: ${members.join(', ')}`,
     ...(hint !== undefined && { hint }),
     ...(docs && { docs }),
+    ...(problems.length > 0 && { details: { problems } }),
     ...(requestId && { requestId }),
     ...(evidence && { evidence }),
     exitCode: exitOf(error),

@@ -5,6 +5,7 @@ import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { explainingKeys } from '../errors/wrapped-key.ts'
 import { shellLine } from '../output/shell-line.ts'
+import { ensurePiped } from '../place/standard-input.ts'
 import { withProgress } from '../prompt/progress.ts'
 import { type FilePlace, filesOf, shownPlace, sizeOf } from './place.ts'
 import { NO_MEMORY, type UploadMemory, uploadMemory } from './upload-memory.ts'
@@ -21,6 +22,7 @@ async function openSource(cli: Cli, from: string, place: FilePlace): Promise<Ope
   if (from === '-') {
     if (place.name === undefined)
       throw new CliError('usage', 'what is piped in has no name of its own', { fix: 'write vault/item/name' })
+    ensurePiped(cli, 'a file')
     return { source: cli.io.stdin as AsyncIterable<Uint8Array>, name: place.name, memory: NO_MEMORY }
   }
   const path = resolve(cli.io.cwd, from)

@@ -1,6 +1,15 @@
 import type { NewField } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
-import { distinct, distinctItems, type Found, type FoundItem, fieldFrom, type LeftOut, nameFrom } from './source.ts'
+import {
+  distinct,
+  distinctItems,
+  EMPTY,
+  type Found,
+  type FoundItem,
+  fieldFrom,
+  type LeftOut,
+  nameFrom,
+} from './source.ts'
 
 // 1Password's .1pux: a ZIP with `export.data`, which is JSON, and files beside it.
 
@@ -75,7 +84,7 @@ export async function readOnePassword(bytes: Uint8Array): Promise<Found> {
       const file = item.details?.documentAttributes?.fileName
       if (item.state === 'archived') leftOut.push({ name, reason: 'archived' })
       else if (file !== undefined) leftOut.push({ name, reason: 'a document: put it there with strongroom file put' })
-      else if (fields.length === 0) leftOut.push({ name, reason: 'nothing in it' })
+      else if (fields.length === 0) leftOut.push({ name, reason: EMPTY })
       else {
         const website = item.overview?.url
         items.push({

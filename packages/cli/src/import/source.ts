@@ -7,6 +7,9 @@ export interface FoundItem extends NewItem {
   readonly from: string
 }
 
+/** The reason to leave out what holds nothing: it is no loss. */
+export const EMPTY = 'nothing in it'
+
 export interface LeftOut {
   readonly name: string
   readonly reason: string

@@ -12,7 +12,7 @@ export const GLOBALS = {
   'no-input': flag.on('never ask; name what is missing instead'),
   yes: flag.on('answer yes to confirmations'),
   timeout: flag.duration('give up after this time', '30s'),
-  offline: flag.on('answer from what was read before, verified again'),
+  offline: flag.on('run, env, inject, read: answer from what was read before, verified again'),
   help: flag.on('show help'),
   schema: flag.on('print the JSON Schema of the answer'),
 } as const

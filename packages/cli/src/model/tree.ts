@@ -7,6 +7,8 @@ export interface Entry {
   readonly summary: string
   /** Under which heading help lists it. */
   readonly heading: 'start' | 'every day' | 'manage' | 'money' | 'look' | 'this program' | 'hidden'
+  /** It answers from what was read before, or never asks the server. Absent: `--offline` is refused. */
+  readonly offline?: true
   load(): Promise<Noun>
 }
 
@@ -24,6 +26,7 @@ export const TREE: Readonly<Record<string, Entry>> = {
   config: {
     summary: 'profiles and settings of this machine',
     heading: 'this program',
+    offline: true,
     load: async () => (await import('../commands/config.ts')).config,
   },
   doctor: {
@@ -34,6 +37,7 @@ export const TREE: Readonly<Record<string, Entry>> = {
   explain: {
     summary: 'what a code means, and what to do',
     heading: 'this program',
+    offline: true,
     load: async () => (await import('../commands/explain.ts')).explain,
   },
   login: {
@@ -49,6 +53,7 @@ export const TREE: Readonly<Record<string, Entry>> = {
   open: {
     summary: 'the address of a page',
     heading: 'every day',
+    offline: true,
     load: async () => (await import('../commands/open.ts')).open,
   },
   whoami: {
@@ -59,6 +64,7 @@ export const TREE: Readonly<Record<string, Entry>> = {
   version: {
     summary: 'versions of this program and of the server',
     heading: 'this program',
+    offline: true,
     load: async () => (await import('../commands/version.ts')).version,
   },
   vault: {
@@ -84,6 +90,7 @@ export const TREE: Readonly<Record<string, Entry>> = {
   admin: {
     summary: 'the server itself, on its host',
     heading: 'manage',
+    offline: true,
     load: async () => (await import('../commands/admin.ts')).admin,
   },
   agent: {
@@ -134,6 +141,7 @@ export const TREE: Readonly<Record<string, Entry>> = {
   trust: {
     summary: 'what this machine has pinned',
     heading: 'look',
+    offline: true,
     load: async () => (await import('../commands/trust.ts')).trust,
   },
   log: {
@@ -144,16 +152,19 @@ export const TREE: Readonly<Record<string, Entry>> = {
   env: {
     summary: 'print variables for a program that reads files',
     heading: 'every day',
+    offline: true,
     load: async () => (await import('../commands/env.ts')).env,
   },
   inject: {
     summary: 'fill references into a template',
     heading: 'every day',
+    offline: true,
     load: async () => (await import('../commands/inject.ts')).inject,
   },
   run: {
     summary: 'run a command with secrets in its environment',
     heading: 'every day',
+    offline: true,
     load: async () => (await import('../commands/run.ts')).run,
   },
   mcp: {
@@ -164,11 +175,13 @@ export const TREE: Readonly<Record<string, Entry>> = {
   allow: {
     summary: 'let coding agents run tasks of strongroom.toml',
     heading: 'every day',
+    offline: true,
     load: async () => (await import('../commands/allow.ts')).allow,
   },
   deny: {
     summary: 'take that back',
     heading: 'every day',
+    offline: true,
     load: async () => (await import('../commands/allow.ts')).deny,
   },
   search: {
@@ -239,26 +252,31 @@ export const TREE: Readonly<Record<string, Entry>> = {
   help: {
     summary: 'help for a command',
     heading: 'this program',
+    offline: true,
     load: async () => (await import('../commands/help.ts')).help,
   },
   man: {
     summary: 'the man page of a command',
     heading: 'this program',
+    offline: true,
     load: async () => (await import('../commands/help.ts')).man,
   },
   completion: {
     summary: 'completions for your shell',
     heading: 'this program',
+    offline: true,
     load: async () => (await import('../commands/completion.ts')).completion,
   },
   __complete: {
     summary: 'what could come next',
     heading: 'hidden',
+    offline: true,
     load: async () => (await import('../commands/completion.ts')).completing,
   },
   read: {
     summary: 'one value to standard output',
     heading: 'every day',
+    offline: true,
     load: async () => (await import('../commands/read.ts')).read,
   },
   rm: {

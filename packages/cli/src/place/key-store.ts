@@ -1,4 +1,5 @@
 import { rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { CliError } from '../errors/cli-error.ts'
 import type { Io } from './io.ts'
 import type { Paths } from './paths.ts'
@@ -33,9 +34,10 @@ interface Keychain {
 const SERVICE = 'strongroom'
 
 /** The keychain, if this machine has one that answers. */
-async function findKeychain(): Promise<((name: string) => Keychain) | undefined> {
+function findKeychain(): ((name: string) => Keychain) | undefined {
   try {
-    const { Entry } = await import('@napi-rs/keyring')
+    // Required and not imported: from within a script that the starter has loaded, an import makes Node print a warning.
+    const { Entry } = createRequire(import.meta.url)('@napi-rs/keyring') as typeof import('@napi-rs/keyring')
     const probe = new Entry(SERVICE, 'probe') as Keychain
     probe.setPassword('1')
     probe.deletePassword()
@@ -68,14 +70,14 @@ export async function passphraseFor({ env, askPassphrase }: KeyStorePlace, quest
 }
 
 async function unlock(place: KeyStorePlace): Promise<Uint8Array> {
-  const { keys, runtime } = place.paths
-  const unlocked = await readUnlocked(runtime)
+  const { keys } = place.paths
+  const unlocked = await readUnlocked(place.paths)
   if (unlocked) return unlocked
   if (!(await hasMaster(keys)))
     throw new CliError('not_signed_in', 'there are no keys on this machine yet', { fix: 'strongroom login' })
   const key = await openMaster(keys, await passphraseFor(place, 'Passphrase'))
   if (!key) throw new CliError('wrong_passphrase', 'the passphrase does not open the keys of this machine')
-  await keepUnlocked(runtime, key)
+  await keepUnlocked(place.paths, key)
   return key
 }
 
@@ -101,7 +103,7 @@ function fileStore(place: KeyStorePlace): KeyStore {
 /** Where this machine keeps keys. `STRONGROOM_KEY_STORE` decides; otherwise the keychain, if it answers. */
 export async function openKeyStore(place: KeyStorePlace, kind = place.env.STRONGROOM_KEY_STORE): Promise<KeyStore> {
   if (kind === 'file') return fileStore(place)
-  const entry = await findKeychain()
+  const entry = findKeychain()
   if (entry) return keychainStore(entry)
   if (kind === 'keychain')
     throw new CliError('config_invalid', 'this machine has no system keychain that answers', {
@@ -112,11 +114,11 @@ export async function openKeyStore(place: KeyStorePlace, kind = place.env.STRONG
 
 /** Before the first secret is put into files: the master key under the passphrase that was just chosen or proven. */
 export async function prepareFileStore({ paths }: KeyStorePlace, passphrase: string): Promise<void> {
-  const { keys, runtime } = paths
+  const { keys } = paths
   const key = (await hasMaster(keys)) ? await openMaster(keys, passphrase) : await makeMaster(keys, passphrase)
   if (!key)
     throw new CliError('wrong_passphrase', 'the keys on this machine are sealed with another passphrase', {
       fix: 'sign in with that passphrase, or set STRONGROOM_CONFIG_DIR and XDG_DATA_HOME for a second set of keys',
     })
-  await keepUnlocked(runtime, key)
+  await keepUnlocked(paths, key)
 }

@@ -1,6 +1,7 @@
 import { CliError } from '../errors/cli-error.ts'
 
-// `vault/item/field` wherever a reference is taken, with or without `sr://` before it; a slash in a name is written %2F.
+// `vault/item/field` wherever a reference is taken, with or without `sr://` before it; a slash in a name is written %2F, and a
+// space may be written as it is: a shell keeps what is in quotes.
 
 export interface ItemPlace {
   readonly vault: string
@@ -17,7 +18,7 @@ function partsOf(text: string): readonly string[] {
   const given = text.replace(/^sr:\/\//, '')
   try {
     const parts = given.split('/').map(decodeURIComponent)
-    if (!/[?#\s]/.test(given) && parts.every((part) => part !== '')) return parts
+    if (!/[?#]|[^\S ]/.test(given) && parts.every((part) => part !== '')) return parts
   } catch {
     // Said below, once for both.
   }

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes, scryptSync } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, randomBytes, scryptSync } from 'node:crypto'
 import { join } from 'node:path'
 import { CliError } from '../errors/cli-error.ts'
 import { readIfThere, writePrivate } from './private-file.ts'
@@ -56,6 +56,12 @@ async function readSealed(path: string): Promise<Sealed | undefined> {
 
 export const hasMaster = async (folder: string): Promise<boolean> =>
   (await readSealed(masterPath(folder))) !== undefined
+
+/** Tells one sealed master key from every other and says nothing of the key itself; nothing where there is none. */
+export async function markOfMaster(folder: string): Promise<string | undefined> {
+  const master = await readSealed(masterPath(folder))
+  return master && createHash('sha256').update(master.sealed).digest('base64url')
+}
 
 /** A new master key under this passphrase. What was sealed with an older one cannot be opened any more. */
 export async function makeMaster(folder: string, passphrase: string): Promise<Uint8Array> {

@@ -1,3 +1,4 @@
+import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 
 /** Everything that is piped in, up to a limit. */
@@ -11,4 +12,20 @@ export async function readAll(stdin: NodeJS.ReadStream, maxBytes: number): Promi
     chunks.push(bytes)
   }
   return Buffer.concat(chunks)
+}
+
+/**
+ * What is piped in. A terminal where nobody can be asked is refused, and `flag` named: it would be waited for without an end, and
+ * what is typed there is shown.
+ */
+export async function readPiped({ io, isInteractive }: Cli, maxBytes: number, flag: string): Promise<Buffer> {
+  ensurePiped({ io, isInteractive }, flag)
+  return readAll(io.stdin, maxBytes)
+}
+
+export function ensurePiped({ io, isInteractive }: Pick<Cli, 'io' | 'isInteractive'>, flag: string): void {
+  if (!io.stdin.isTTY || isInteractive) return
+  throw new CliError('input_required', 'nothing is piped in, and nobody can be asked', {
+    fix: `pipe it in, or give ${flag}`,
+  })
 }

@@ -14,8 +14,18 @@ export interface SourceFlags {
   /** Only for commands that take licences. */
   readonly license?: readonly string[]
   readonly env: readonly string[]
+  readonly dotenv: readonly string[]
   readonly 'env-file': readonly string[]
 }
+
+/**
+ * `--env-file` is also a flag of Node, which looks for it behind the name of a program too, and takes NODE_OPTIONS from the file before anything of
+ * ours runs. So there is another name for it.
+ */
+export const envFilesIn = (flags: Pick<SourceFlags, 'dotenv' | 'env-file'>): readonly string[] => [
+  ...flags.dotenv,
+  ...flags['env-file'],
+]
 
 export type Source =
   | { readonly kind: 'vault'; readonly vault: string }
@@ -72,7 +82,7 @@ async function fromFlags(cli: Cli, flags: SourceFlags): Promise<readonly Source[
       )
     sources.push(...fromManifest(await readManifest(path), flags.env))
   }
-  for (const file of flags['env-file']) sources.push(await fromEnvFile(cwd, file))
+  for (const file of envFilesIn(flags)) sources.push(await fromEnvFile(cwd, file))
   return sources
 }
 

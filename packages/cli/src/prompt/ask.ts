@@ -27,6 +27,15 @@ const nobody = (question: string, flag: string): CliError =>
     fix: flag.startsWith('STRONGROOM_') ? `set ${flag}` : `give ${flag}`,
   })
 
+const severalLines = (flag: string): CliError =>
+  new CliError(
+    'usage',
+    'what was pasted has several lines or a tab, and a question takes one line; nothing was taken',
+    {
+      fix: flag.startsWith('STRONGROOM_') ? `set ${flag}` : `give ${flag}, or pipe it in`,
+    },
+  )
+
 const ended = (): CliError => new CliError('cancelled', 'nothing was changed')
 
 export function makeAsk({ isInteractive }: Speaker): Ask {
@@ -52,7 +61,9 @@ export function makeAsk({ isInteractive }: Speaker): Ask {
     },
     secret: async (message, flag, { check: rule } = {}) => {
       const { password, isCancel, output } = await prompts(message, flag)
-      const answer = await password({ message, output, validate: check(rule), mask: '•' })
+      const paste = (await import('./paste.ts')).watchPaste(process.stdin)
+      const answer = await password({ message, output, validate: check(rule), mask: '•', signal: paste.signal })
+      if (await paste.over()) throw severalLines(flag)
       if (isCancel(answer)) throw ended()
       return answer
     },

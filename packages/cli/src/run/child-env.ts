@@ -1,4 +1,5 @@
 import type { Read } from '../project/read-sources.ts'
+import { textOf } from './shape.ts'
 
 // What a child has in its environment: what we have, without our credentials, and the variables it was started for.
 
@@ -26,9 +27,7 @@ export function ownEnvironment(env: Env, isClean: boolean, bundle?: string): Rea
 }
 
 export const revealed = (variables: ReadonlyMap<string, Read>): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    [...variables].map(([name, { value }]) => [name, typeof value === 'string' ? value : value.reveal()]),
-  )
+  Object.fromEntries([...variables].map(([name, read]) => [name, textOf(read)]))
 
 /** What is masked: the secrets, not the text of a project file. */
 export const maskedValues = (variables: ReadonlyMap<string, Read>): readonly (readonly [string, Uint8Array])[] =>

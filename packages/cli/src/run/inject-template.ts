@@ -3,15 +3,15 @@ import { resolve } from 'node:path'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import type { Result } from '../model/command.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { readIfThere, writePrivate } from '../place/private-file.ts'
-import { readAll } from '../place/standard-input.ts'
+import { readPiped } from '../place/standard-input.ts'
 import { type FreshnessFlags, freshnessOf, readPart } from '../project/freshness.ts'
 import { nearestManifest } from '../project/nearest-manifest.ts'
 import type { Read } from '../project/read-sources.ts'
-import type { SourceFlags } from '../project/sources.ts'
+import { envFilesIn, type SourceFlags } from '../project/sources.ts'
 import { filled, type Place, placesIn, type TemplateType, typeOfFile } from '../project/template.ts'
 import { loadVariables } from './loaded.ts'
-import { textIn } from './printed.ts'
 import { unified } from './shape.ts'
 
 export interface InjectFlags extends SourceFlags, FreshnessFlags {
@@ -24,9 +24,9 @@ export interface InjectFlags extends SourceFlags, FreshnessFlags {
 
 const MAX_TEMPLATE_BYTES = 16 * 1024 * 1024
 
-async function templateOf({ io }: Cli, file: string | undefined): Promise<string> {
-  if (file === undefined) return (await readAll(io.stdin, MAX_TEMPLATE_BYTES)).toString('utf8')
-  const text = await readIfThere(resolve(io.cwd, file))
+async function templateOf(cli: Cli, file: string | undefined): Promise<string> {
+  if (file === undefined) return (await readPiped(cli, MAX_TEMPLATE_BYTES, '--in FILE')).toString('utf8')
+  const text = await readIfThere(resolve(cli.io.cwd, file))
   if (text === undefined) throw new CliError('file_unreadable', `${file} is not there`)
   return text
 }
@@ -38,7 +38,7 @@ function modeOf(given: string | undefined): number {
 }
 
 const isSourceGiven = (flags: InjectFlags): boolean =>
-  flags.vault.length + flags.env.length + flags['env-file'].length > 0 || flags.project !== undefined
+  flags.vault.length + flags.env.length + envFilesIn(flags).length > 0 || flags.project !== undefined
 
 /** Variables by name, where a template names some and something says where they are from. */
 async function variablesFor(cli: Cli, flags: InjectFlags, template: string): Promise<ReadonlyMap<string, Read>> {
@@ -69,6 +69,18 @@ async function referencesIn(
       return value ? [[ref, { name: ref, value, from: part.from }] as const] : []
     }),
   )
+}
+
+function textIn(what: string, { value }: Read): string {
+  if (typeof value === 'string') return value
+  try {
+    return value.reveal()
+  } catch (cause) {
+    throw new CliError('value_not_expressible', `${what} is not text`, {
+      fix: shellLine`strongroom read ${value.ref} --out FILE`,
+      cause,
+    })
+  }
 }
 
 /** Fills the template and writes it, whole or not at all. */

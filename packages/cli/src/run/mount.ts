@@ -22,11 +22,13 @@ const BY_ENDING: Readonly<Record<string, Dialect>> = {
   '.sh': 'shell',
 }
 
-/** `PATH` or `PATH:FORMAT`. */
+/** `PATH` or `PATH:FORMAT`. What looks like a format and is none is refused: it would be the name of a pipe that nobody reads. */
 export function mountOrder(given: string, cwd: string): MountOrder {
-  const at = given.lastIndexOf(':')
-  const named = DIALECTS.find((dialect) => at > 0 && dialect === given.slice(at + 1))
-  const path = named ? given.slice(0, at) : given
+  const [, before, format] = /^(.+):([a-z]*)$/.exec(given) ?? []
+  const named = DIALECTS.find((dialect) => dialect === format)
+  if (format !== undefined && !named)
+    throw new CliError('usage', `--mount knows no format "${format}"`, { fix: `use one of ${DIALECTS.join(', ')}` })
+  const path = before ?? given
   if (path === '') throw new CliError('usage', '--mount needs a path', { fix: '--mount .env.local:dotenv' })
   return { path: resolve(cwd, path), dialect: named ?? BY_ENDING[extname(path)] ?? 'dotenv' }
 }

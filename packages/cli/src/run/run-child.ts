@@ -6,7 +6,7 @@ import { shownError } from '../errors/shown.ts'
 import { type LateCache, lateCache } from '../place/late-cache.ts'
 import { type FreshnessFlags, freshnessOf, readPart } from '../project/freshness.ts'
 import { type Part, partsOf, type Read } from '../project/read-sources.ts'
-import { type Source, type SourceFlags, sourcesFor } from '../project/sources.ts'
+import { envFilesIn, type Source, type SourceFlags, sourcesFor } from '../project/sources.ts'
 import type { Ending, Order } from './child.ts'
 import { maskedValues, ownEnvironment, revealed } from './child-env.ts'
 import { type Loaded, loadedFrom } from './loaded.ts'
@@ -45,7 +45,7 @@ async function ensureSensible({ io, isAgent, globals }: Cli, flags: RunFlags): P
 }
 
 const isSourceGiven = (flags: RunFlags): boolean =>
-  flags.vault.length + (flags.license ?? []).length + flags.env.length + flags['env-file'].length > 0 ||
+  flags.vault.length + (flags.license ?? []).length + flags.env.length + envFilesIn(flags).length > 0 ||
   flags.project !== undefined
 
 export interface Sources {

@@ -1,5 +1,6 @@
 import { nameProblem } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
+import { shellLine } from '../output/shell-line.ts'
 import type { Read } from '../project/read-sources.ts'
 
 // Which variables a child gets, and under which names. Every name is looked at after it was changed: it is the child that must not
@@ -17,6 +18,14 @@ export interface ShapeFlags {
 
 const names = (given: readonly string[]): readonly string[] =>
   given.flatMap((one) => one.split(',')).filter((one) => one !== '')
+
+/** A flag that is given chooses: `--only "$NAMES"` with nothing in NAMES must not come to mean everything. */
+function chosenBy(flag: string, given: readonly string[]): readonly string[] {
+  const chosen = names(given)
+  if (given.length > 0 && chosen.length === 0)
+    throw new CliError('usage', `${flag} is given without a name`, { fix: `${flag} A,B, or leave ${flag} out` })
+  return chosen
+}
 
 function renamesOf(given: readonly string[]): ReadonlyMap<string, string> {
   return new Map(
@@ -44,7 +53,7 @@ export function ensureName(name: string): void {
 
 /** The chosen ones under their new names. */
 export function shaped(reads: readonly Read[], flags: ShapeFlags): readonly Read[] {
-  const [only, except] = [names(flags.only), new Set(names(flags.except))]
+  const [only, except] = [chosenBy('--only', flags.only), new Set(chosenBy('--except', flags.except))]
   const renames = renamesOf(flags.rename)
   const known = new Set(reads.map(({ name }) => name))
   const missing = [...only, ...renames.keys()].filter((name) => !known.has(name))
@@ -72,7 +81,19 @@ const conflict = (message: string, name: string): CliError =>
     details: { name },
   })
 
-const textOf = ({ value }: Read): string => (typeof value === 'string' ? value : value.reveal())
+/** What a variable holds. Refuses what is not text: one value that no environment can hold must say which one it is. */
+export function textOf({ name, value }: Read): string {
+  if (typeof value === 'string') return value
+  try {
+    return value.reveal()
+  } catch (cause) {
+    throw new CliError('value_not_expressible', `${name} is not text, so no environment can hold it`, {
+      fix: shellLine`leave it out with --except ${name}, or take it as a file: strongroom read ${value.ref} --out FILE`,
+      details: { name },
+      cause,
+    })
+  }
+}
 
 /** One of each name. Two sources that say the same do not contradict each other. */
 export function unified(reads: readonly Read[], policy: Conflict): ReadonlyMap<string, Read> {

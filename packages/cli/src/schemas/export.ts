@@ -1,3 +1,8 @@
 import { Type } from 'typebox'
 
-export const exportShape = Type.Object({ file: Type.String(), vaults: Type.Integer(), items: Type.Integer() })
+export const exportShape = Type.Object({
+  file: Type.String(),
+  vaults: Type.Integer(),
+  items: Type.Integer(),
+  attachmentsLeftOut: Type.Array(Type.String()),
+})

@@ -1,13 +1,20 @@
 import { Type } from 'typebox'
 
+const FieldsOfItem = Type.Object({ item: Type.String(), fields: Type.Array(Type.String()) })
+
 export const importShape = Type.Object({
   imported: Type.Integer(),
+  fieldsAdded: Type.Integer(),
+  /** Everything that was in the file is in the vaults with the same value. */
+  complete: Type.Boolean(),
   plan: Type.Array(
     Type.Object({
       vault: Type.String(),
       isNew: Type.Boolean(),
       items: Type.Array(Type.String()),
       skipped: Type.Array(Type.String()),
+      added: Type.Array(FieldsOfItem),
+      differing: Type.Array(FieldsOfItem),
     }),
   ),
   leftOut: Type.Array(Type.Object({ name: Type.String(), reason: Type.String() })),

@@ -53,6 +53,10 @@ async function explained<T>(cli: Cli, work: () => Promise<T>): Promise<T> {
       )
     if (code === 'genesis_mismatch')
       cli.say('this is another organisation than the one that was pinned; for a new one, choose another --profile')
+    if (code === 'log_key')
+      cli.say(
+        'ask an administrator for what strongroom trust export prints; it takes the place of the anchor in the kit',
+      )
     if (code === 'malformed')
       throw new CliError('usage', 'this is no device secret and no recovery code', {
         fix: 'they are written SRD1-… and SRR1-…; copy them whole, or give the kit with --kit',

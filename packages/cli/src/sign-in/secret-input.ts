@@ -2,17 +2,20 @@ import { resolve } from 'node:path'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { readIfThere } from '../place/private-file.ts'
-import { readAll } from '../place/standard-input.ts'
+import { readPiped } from '../place/standard-input.ts'
 
 // Secrets come from a file, from standard input or from a person: never from the command line, which everybody on the machine
 // and the history of the shell can read.
 
 const MOST_BYTES = 131_072
 
-/** The text of a file without the line end; `-` is standard input. */
-export async function secretFromFile({ io }: Cli, path: string, flag: string): Promise<string> {
+/** The text of a file without the line end; `-` is standard input, and at a terminal a question, so that nothing is shown. */
+export async function secretFromFile(cli: Cli, path: string, flag: string): Promise<string> {
+  if (path === '-' && cli.isInteractive) return cli.ask.secret(`For ${flag} (hidden)`, `${flag} FILE`)
   const text =
-    path === '-' ? (await readAll(io.stdin, MOST_BYTES)).toString('utf8') : await readIfThere(resolve(io.cwd, path))
+    path === '-'
+      ? (await readPiped(cli, MOST_BYTES, `${flag} FILE`)).toString('utf8')
+      : await readIfThere(resolve(cli.io.cwd, path))
   if (text === undefined)
     throw new CliError('file_unreadable', `there is no file ${path}`, { fix: `check the path given with ${flag}` })
   const secret = text.replace(/\r?\n$/, '')

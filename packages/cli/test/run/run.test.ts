@@ -6,7 +6,8 @@ import { type Exit, runProcess, type Scene, SECRETS, startProcess, startScene } 
 
 // Catches: a source that is passed over, a variable too many, a dangerous name that is set, a credential that reaches the child, a
 // conflict that is decided in silence, a request for each secret, an old answer that is taken for a new one, a value on a disk,
-// a command that waits for ever for its standard input. Seen red: nobody let in after the end.
+// a command that waits for ever for its standard input. Seen red: nobody let in after the end, an empty
+// --only that gave everything, a mistyped format that became the name of a pipe.
 
 let scene: Scene
 beforeAll(async () => {
@@ -103,7 +104,8 @@ LOG_LEVEL = "debug"
   expect(own).not.toHaveProperty('DATABASE_URL')
   expect(await environment(['--env', 'ci'], { cwd: above })).toMatchObject({ LOG_LEVEL: 'debug' })
   expect(await environment([], { cwd: above, env: { LOG_LEVEL: 'trace' } })).toMatchObject({ LOG_LEVEL: 'trace' })
-  const file = await environment(['--env-file', '.env.refs'], { cwd: above })
+  const file = await environment(['--dotenv', '.env.refs'], { cwd: above })
+  expect(await environment(['--env-file', '.env.refs'], { cwd: above })).toEqual(file)
   expect(file).toMatchObject({ DB: SECRETS.DATABASE_URL, PLAIN: 'as it is' })
   expect(file).not.toHaveProperty('API_KEY')
   expect(await refusal(['--env', 'nope'], { cwd: above })).toMatchObject({ code: 'project_file_invalid', exitCode: 6 })
@@ -118,6 +120,22 @@ it('shapes the set: only, except, prefix and rename, and refuses what is not the
   expect(other).not.toHaveProperty('DATABASE_URL')
   expect(other).not.toHaveProperty('STRIPE_SECRET_KEY')
   expect(await refusal(['--vault', 'prod', '--only', 'NOPE'])).toMatchObject({ code: 'env_missing', exitCode: 5 })
+})
+
+it('refuses to choose without a name, rather than give everything', async () => {
+  for (const flags of [['--only', ''], ['--only='], ['--only', ','], ['--except', ''], ['--except', ',']])
+    expect(await refusal(['--vault', 'prod', ...flags]), flags.join(' ')).toMatchObject({ code: 'usage', exitCode: 2 })
+  const printed = await scene.strongroom(['env', '--vault', 'prod', '--names', '--only', ''])
+  expect([printed.code, String(printed.stdout)]).toEqual([2, ''])
+})
+
+it('names the one variable that no environment can hold, and how to go on without it', async () => {
+  await scene.alice.secrets.set('sr://prod/blob/LOGO', new Uint8Array([0xff, 0xfe]))
+  const refused = await refusal(['--vault', 'prod'])
+  expect(refused).toMatchObject({ code: 'value_not_expressible', message: expect.stringContaining('LOGO is not text') })
+  expect(refused).toMatchObject({ hint: expect.stringContaining('--except LOGO') })
+  expect(await environment(['--vault', 'prod', '--except', 'LOGO'])).toMatchObject(SECRETS)
+  await scene.alice.secrets.remove('sr://prod/blob/LOGO')
 })
 
 it('refuses names that change how programs run, whichever way they come about', async () => {
@@ -208,6 +226,9 @@ it('gives the variables in a pipe at a path, so often as it is told, and leaves 
   expect(() => statSync(path)).toThrow('ENOENT')
   const once = await read(['--mount-reads', '1'], `${length} < ${path}; test -e ${path} || echo gone`)
   expect(String(once.stdout)).toBe('DATABASE_URL,STRIPE_SECRET_KEY\ngone\n')
+  const mistyped = await refusal(['--vault', 'prod', '--mount', `${path}:jsno`])
+  expect(mistyped).toMatchObject({ code: 'usage', hint: expect.stringContaining('dotenv, json') })
+  expect(() => statSync(`${path}:jsno`)).toThrow('ENOENT')
   writeFileSync(path, 'precious')
   expect(await refusal(['--vault', 'prod', '--mount', path])).toMatchObject({ code: 'mount_failed' })
   expect(readFileSync(path, 'utf8')).toBe('precious')

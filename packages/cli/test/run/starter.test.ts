@@ -1,12 +1,25 @@
-import { chmodSync, globSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  globSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+import { Script } from 'node:vm'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Exit, runProcess, type Scene, SECRETS, startProcess, startScene } from './scene.ts'
 
 // How the built program starts, and what goes past it. Seen red: nothing kept, altered code taken because nobody looked at it (the
 // process dies of it), a kept file that is not replaced, output that nobody reads taken through us, and a reader taken for nobody; a
 // command that is a child although nothing of ours is needed, one that goes on ignoring SIGPIPE because Node did, a file the system
-// refuses that makes Node abort, what was read not being kept because we were gone before, and members of a module that are nowhere.
+// refuses that makes Node abort, what was read not being kept because we were gone before, and members of a module that are nowhere;
+// code taken from a file or a folder that others can write, or that somebody else has made; code kept where caches are; code that
+// a dotenv file names (seen with the name of the flag that is Node's too).
 
 let scene: Scene
 const OFFLINE = ['run', '--vault', 'prod', '--offline', '--']
@@ -18,7 +31,9 @@ afterAll(() => scene.close())
 
 /** What was compiled of the scripts that `run` needs. */
 const kept = (): string => {
-  const [file = ''] = globSync(join(scene.machine.home, '.cache/strongroom/compiled/*/first.cjs'))
+  const [file] = globSync(join(scene.machine.home, '.local/state/strongroom/compiled/*/first.cjs'))
+  // Files are written and removed beside it: no path must never mean the folder that the tests run in.
+  if (file === undefined) throw new Error('nothing was compiled where it should be')
   return file
 }
 /** The program with its streams as a shell redirects them; the shell becomes it. */
@@ -57,6 +72,64 @@ it('does not run code that was altered where it is kept, and compiles it anew', 
     expect(await answer()).toMatchObject({ code: 7, signal: null })
     expect(readFileSync(kept()).equals(bytes)).toBe(false)
   }
+})
+
+/** Code that ends the program at once: whoever runs it ends with 42. It goes on with the source it was compiled for, by its length. */
+function foreignCode(): Buffer {
+  const source = readFileSync(join(dirname(scene.program), '../dist/first.cjs'), 'latin1')
+  const start = '(process.exit(42),{})'
+  const data = new Script(start.padEnd(source.length)).createCachedData()
+  return Buffer.concat([data, data])
+}
+
+it('takes what it compiled from nobody who is not itself, and goes on without', async () => {
+  const folder = dirname(kept())
+  const own = readFileSync(kept())
+  const foreign = foreignCode()
+  const plant = (mode: number): void => {
+    writeFileSync(kept(), foreign)
+    chmodSync(kept(), mode)
+  }
+  // It is code that would run: what keeps it out is whose it is.
+  plant(0o600)
+  expect(await answer()).toMatchObject({ code: 42 })
+  for (const mode of [0o620, 0o602, 0o666]) {
+    plant(mode)
+    expect(await answer()).toMatchObject({ code: 7 })
+    expect(statSync(kept()).mode & 0o777).toBe(0o600)
+  }
+  for (const mode of [0o770, 0o707]) {
+    plant(0o600)
+    chmodSync(folder, mode)
+    expect(await answer()).toMatchObject({ code: 7 })
+    expect(readFileSync(kept()).equals(foreign)).toBe(true)
+  }
+  chmodSync(folder, 0o700)
+  writeFileSync(kept(), own)
+})
+
+it('takes nothing that another user has made', async ({ skip }) => {
+  if (process.getuid?.() !== 0) skip('only root can make files of another user')
+  const folder = dirname(kept())
+  const own = readFileSync(kept())
+  writeFileSync(kept(), foreignCode())
+  chownSync(kept(), 65_534, 65_534)
+  expect(await answer()).toMatchObject({ code: 7 })
+  expect(statSync(kept()).uid).toBe(0)
+  writeFileSync(kept(), foreignCode())
+  chownSync(folder, 65_534, 65_534)
+  expect(await answer()).toMatchObject({ code: 7 })
+  chownSync(folder, 0, 0)
+  writeFileSync(kept(), own)
+})
+
+it('does not look where caches are', async () => {
+  const cached = join(scene.machine.home, '.cache/strongroom/compiled', basename(dirname(kept())))
+  mkdirSync(cached, { recursive: true, mode: 0o700 })
+  writeFileSync(join(cached, 'first.cjs'), foreignCode(), { mode: 0o600 })
+  rmSync(dirname(kept()), { recursive: true })
+  expect(await answer()).toMatchObject({ code: 7 })
+  expect(await answer()).toMatchObject({ code: 7 })
 })
 
 it('lets a command write past it where nobody reads, and masks what one of two readers sees', async () => {
@@ -114,10 +187,11 @@ it('becomes a command that needs nothing of us, and leaves no trace of having be
 })
 
 it('ends as a command that it became, and keeps for later what it has read', async () => {
-  rmSync(join(scene.machine.home, '.cache/strongroom'), { recursive: true })
+  for (const kept of ['.cache/strongroom', '.local/state/strongroom/compiled'])
+    rmSync(join(scene.machine.home, kept), { recursive: true })
   const online = ['run', '--vault', 'prod', '--', 'sh', '-c', 'exit 9']
   expect(await redirected(online, UNREAD)).toMatchObject({ code: 9, signal: null })
-  expect(globSync(join(scene.machine.home, '.cache/strongroom/compiled/*/started-*'))).toHaveLength(1)
+  expect(globSync(join(scene.machine.home, '.local/state/strongroom/compiled/*/started-*'))).toHaveLength(1)
   const killed = await redirected([...OFFLINE, 'sh', '-c', 'kill -TERM $$'], UNREAD)
   expect(killed).toMatchObject({ code: null, signal: 'SIGTERM' })
 })
@@ -142,4 +216,15 @@ it('starts what it cannot become, and refuses as always what the system does not
   expect((await redirected(long, UNREAD)).code).toBe(125)
   expect(await ended(home)).toBe(126)
   expect(await ended(join(home, 'nowhere'))).toBe(127)
+})
+
+it('runs no code that a dotenv file names, and says itself that one is not there', async () => {
+  const { home } = scene.machine
+  const ran = join(home, 'ran')
+  writeFileSync(join(home, 'code.cjs'), `require('node:fs').writeFileSync(${JSON.stringify(ran)}, '')`)
+  writeFileSync(join(home, 'code.env'), `NODE_OPTIONS=--require=${join(home, 'code.cjs')}\n`)
+  const run = (...flags: string[]) => scene.strongroom(['run', '--offline', ...flags, '--', 'true'])
+  expect(await run('--dotenv', join(home, 'code.env'))).toMatchObject({ code: 125 })
+  expect(existsSync(ran)).toBe(false)
+  expect(await run('--dotenv', join(home, 'none.env'))).toMatchObject({ code: 125 })
 })

@@ -23,6 +23,7 @@ const flagsOf = ({ env }: ProjectTask): RunFlags => ({
   project: undefined,
   license: [],
   env: [],
+  dotenv: [],
   'env-file': [],
   only: env ?? [],
   except: [],

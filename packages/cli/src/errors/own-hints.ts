@@ -1,0 +1,18 @@
+// What to do next in words of the command line: the server speaks of routes, since it does not know who asks.
+
+export const OWN_HINTS: Readonly<Record<string, string>> = {
+  agent_not_found: 'strongroom agent list',
+  budget_not_found: 'strongroom budget list',
+  funding_intent_not_found: 'strongroom billing intents',
+  license_instance_not_found: 'strongroom license list',
+  license_not_found: 'strongroom license search',
+  project_not_found: 'strongroom project list',
+  user_not_found: 'strongroom user list',
+  vault_item_not_found: 'strongroom item list VAULT',
+  vault_not_found: 'strongroom vault list',
+  webhook_not_found: 'strongroom webhook list',
+}
+
+/** A name that is near is better than any list. */
+export const hintFor = (code: string, hint: string | undefined): string | undefined =>
+  hint?.startsWith('Did you mean') || !Object.hasOwn(OWN_HINTS, code) ? hint : OWN_HINTS[code]
