@@ -42,7 +42,21 @@ export interface Problem {
   readonly requestId: string | undefined
 }
 
+/** What browsers say of a part of the console that does not come, here or inside the SDK. */
+const NOT_LOADED = /dynamically imported module|module script failed/i
+
+const isNotLoaded = (error: unknown): boolean =>
+  error instanceof Error && (NOT_LOADED.test(error.message) || isNotLoaded(error.cause))
+
+const PART_MISSING: Problem = {
+  code: 'connection_failed',
+  message: 'a part of the console could not be loaded',
+  fix: 'The server is away for a moment, or has a newer console. Try again; if that does not help, load the page again.',
+  requestId: undefined,
+}
+
 export function problemOf(error: unknown): Problem {
+  if (isNotLoaded(error)) return PART_MISSING
   const members = error as { code?: unknown; hint?: unknown; requestId?: unknown } | null
   const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
   return {

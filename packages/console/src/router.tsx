@@ -1,6 +1,7 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router'
 import { Shell } from './shell/shell.tsx'
 import { NotFound } from './ui/not-found.tsx'
+import { PageError } from './ui/page-error.tsx'
 
 // Every page and its address. What a page shows beyond that (a filter, an open drawer) is in its search, so that it can be shared.
 
@@ -14,65 +15,78 @@ const texts =
       [N in K]?: string
     }
 
+/**
+ * A page that is loaded when it is needed. The router loads the whole tab anew where that fails, and takes the keys in it along: so it is told
+ * of a failure in words that it does not know, and shows it.
+ */
+const page: typeof lazyRouteComponent = (load, name) =>
+  lazyRouteComponent(
+    () =>
+      load().catch((cause: unknown) => {
+        throw new Error('a page of the console could not be loaded', { cause })
+      }),
+    name,
+  )
+
 const at = <P extends string>(path: P) => ({ getParentRoute: () => root, path }) as const
 
 const overview = createRoute({
   ...at('/'),
   validateSearch: texts('span'),
-  component: lazyRouteComponent(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
+  component: page(() => import('./pages/overview/overview-page.tsx'), 'OverviewPage'),
 })
 const approvals = createRoute({
   ...at('/approvals'),
-  component: lazyRouteComponent(() => import('./pages/approvals/approvals-page.tsx'), 'ApprovalsPage'),
+  component: page(() => import('./pages/approvals/approvals-page.tsx'), 'ApprovalsPage'),
 })
 const vaults = createRoute({
   ...at('/vaults'),
   validateSearch: texts('filter'),
-  component: lazyRouteComponent(() => import('./pages/vaults/vaults-page.tsx'), 'VaultsPage'),
+  component: page(() => import('./pages/vaults/vaults-page.tsx'), 'VaultsPage'),
 })
 const accessGraph = createRoute({
   ...at('/vaults/access'),
   validateSearch: texts('only'),
-  component: lazyRouteComponent(() => import('./pages/vaults/access-graph-page.tsx'), 'AccessGraphPage'),
+  component: page(() => import('./pages/vaults/access-graph-page.tsx'), 'AccessGraphPage'),
 })
 const vault = createRoute({
   ...at('/vaults/$vaultId'),
   validateSearch: texts('filter', 'item'),
-  component: lazyRouteComponent(() => import('./pages/vaults/vault-items-page.tsx'), 'VaultItemsPage'),
+  component: page(() => import('./pages/vaults/vault-items-page.tsx'), 'VaultItemsPage'),
 })
 const vaultEnvironment = createRoute({
   ...at('/vaults/$vaultId/environment'),
-  component: lazyRouteComponent(() => import('./pages/vaults/vault-environment-page.tsx'), 'VaultEnvironmentPage'),
+  component: page(() => import('./pages/vaults/vault-environment-page.tsx'), 'VaultEnvironmentPage'),
 })
 const vaultFiles = createRoute({
   ...at('/vaults/$vaultId/files'),
-  component: lazyRouteComponent(() => import('./pages/vaults/vault-files-page.tsx'), 'VaultFilesPage'),
+  component: page(() => import('./pages/vaults/vault-files-page.tsx'), 'VaultFilesPage'),
 })
 const vaultKeys = createRoute({
   ...at('/vaults/$vaultId/keys'),
-  component: lazyRouteComponent(() => import('./pages/vaults/vault-keys-page.tsx'), 'VaultKeysPage'),
+  component: page(() => import('./pages/vaults/vault-keys-page.tsx'), 'VaultKeysPage'),
 })
 const vaultAccess = createRoute({
   ...at('/vaults/$vaultId/access'),
-  component: lazyRouteComponent(() => import('./pages/vaults/vault-access-page.tsx'), 'VaultAccessPage'),
+  component: page(() => import('./pages/vaults/vault-access-page.tsx'), 'VaultAccessPage'),
 })
 const vaultActivity = createRoute({
   ...at('/vaults/$vaultId/activity'),
-  component: lazyRouteComponent(() => import('./pages/vaults/vault-activity-page.tsx'), 'VaultActivityPage'),
+  component: page(() => import('./pages/vaults/vault-activity-page.tsx'), 'VaultActivityPage'),
 })
 const projects = createRoute({
   ...at('/projects'),
   validateSearch: texts('filter'),
-  component: lazyRouteComponent(() => import('./pages/projects/projects-page.tsx'), 'ProjectsPage'),
+  component: page(() => import('./pages/projects/projects-page.tsx'), 'ProjectsPage'),
 })
 const project = createRoute({
   ...at('/projects/$projectId'),
-  component: lazyRouteComponent(() => import('./pages/projects/project-page.tsx'), 'ProjectPage'),
+  component: page(() => import('./pages/projects/project-page.tsx'), 'ProjectPage'),
 })
 const agents = createRoute({
   ...at('/agents'),
   validateSearch: texts('filter', 'state'),
-  component: lazyRouteComponent(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
+  component: page(() => import('./pages/agents/agents-page.tsx'), 'AgentsPage'),
 })
 const newAgent = createRoute({
   ...at('/agents/new'),
@@ -80,135 +94,135 @@ const newAgent = createRoute({
     ...(['step', 'name', 'description', 'kind', 'vaults', 'permissions'] as const),
     ...(['budget', 'window', 'once', 'expires', 'networks', 'keys', 'bits', 'agent'] as const),
   ),
-  component: lazyRouteComponent(() => import('./pages/agents/new-agent-page.tsx'), 'NewAgentPage'),
+  component: page(() => import('./pages/agents/new-agent-page.tsx'), 'NewAgentPage'),
 })
 const compareAgents = createRoute({
   ...at('/agents/compare'),
   validateSearch: texts('a', 'b', 'show'),
-  component: lazyRouteComponent(() => import('./pages/agents/compare-agents-page.tsx'), 'CompareAgentsPage'),
+  component: page(() => import('./pages/agents/compare-agents-page.tsx'), 'CompareAgentsPage'),
 })
 const agent = createRoute({
   ...at('/agents/$agentId'),
-  component: lazyRouteComponent(() => import('./pages/agents/agent-page.tsx'), 'AgentPage'),
+  component: page(() => import('./pages/agents/agent-page.tsx'), 'AgentPage'),
 })
 const agentAccess = createRoute({
   ...at('/agents/$agentId/access'),
-  component: lazyRouteComponent(() => import('./pages/agents/agent-access-page.tsx'), 'AgentAccessPage'),
+  component: page(() => import('./pages/agents/agent-access-page.tsx'), 'AgentAccessPage'),
 })
 const agentKeys = createRoute({
   ...at('/agents/$agentId/keys'),
-  component: lazyRouteComponent(() => import('./pages/agents/agent-keys-page.tsx'), 'AgentKeysPage'),
+  component: page(() => import('./pages/agents/agent-keys-page.tsx'), 'AgentKeysPage'),
 })
 const agentBudget = createRoute({
   ...at('/agents/$agentId/budget'),
-  component: lazyRouteComponent(() => import('./pages/agents/agent-budget-page.tsx'), 'AgentBudgetPage'),
+  component: page(() => import('./pages/agents/agent-budget-page.tsx'), 'AgentBudgetPage'),
 })
 const agentActivity = createRoute({
   ...at('/agents/$agentId/activity'),
-  component: lazyRouteComponent(() => import('./pages/agents/agent-activity-page.tsx'), 'AgentActivityPage'),
+  component: page(() => import('./pages/agents/agent-activity-page.tsx'), 'AgentActivityPage'),
 })
 const agentConnect = createRoute({
   ...at('/agents/$agentId/connect'),
-  component: lazyRouteComponent(() => import('./pages/agents/agent-connect-page.tsx'), 'AgentConnectPage'),
+  component: page(() => import('./pages/agents/agent-connect-page.tsx'), 'AgentConnectPage'),
 })
 const people = createRoute({
   ...at('/people'),
   validateSearch: texts('filter'),
-  component: lazyRouteComponent(() => import('./pages/people/people-page.tsx'), 'PeoplePage'),
+  component: page(() => import('./pages/people/people-page.tsx'), 'PeoplePage'),
 })
 const groups = createRoute({
   ...at('/people/groups'),
-  component: lazyRouteComponent(() => import('./pages/people/groups-page.tsx'), 'GroupsPage'),
+  component: page(() => import('./pages/people/groups-page.tsx'), 'GroupsPage'),
 })
 const invites = createRoute({
   ...at('/people/invites'),
-  component: lazyRouteComponent(() => import('./pages/people/invites-page.tsx'), 'InvitesPage'),
+  component: page(() => import('./pages/people/invites-page.tsx'), 'InvitesPage'),
 })
 const licenses = createRoute({
   ...at('/licenses'),
   validateSearch: texts('filter'),
-  component: lazyRouteComponent(() => import('./pages/licenses/licenses-page.tsx'), 'LicensesPage'),
+  component: page(() => import('./pages/licenses/licenses-page.tsx'), 'LicensesPage'),
 })
 const buyLicense = createRoute({
   ...at('/licenses/buy'),
   validateSearch: texts('search', 'slug', 'quantity'),
-  component: lazyRouteComponent(() => import('./pages/licenses/buy-license-page.tsx'), 'BuyLicensePage'),
+  component: page(() => import('./pages/licenses/buy-license-page.tsx'), 'BuyLicensePage'),
 })
 const purchase = createRoute({
   ...at('/licenses/purchases/$purchaseId'),
   validateSearch: texts('termination'),
-  component: lazyRouteComponent(() => import('./pages/licenses/purchase-page.tsx'), 'PurchasePage'),
+  component: page(() => import('./pages/licenses/purchase-page.tsx'), 'PurchasePage'),
 })
 const billing = createRoute({
   ...at('/billing'),
-  component: lazyRouteComponent(() => import('./pages/billing/billing-page.tsx'), 'BillingPage'),
+  component: page(() => import('./pages/billing/billing-page.tsx'), 'BillingPage'),
 })
 const budgets = createRoute({
   ...at('/billing/budgets'),
-  component: lazyRouteComponent(() => import('./pages/billing/budgets-page.tsx'), 'BudgetsPage'),
+  component: page(() => import('./pages/billing/budgets-page.tsx'), 'BudgetsPage'),
 })
 const transactions = createRoute({
   ...at('/billing/transactions'),
   validateSearch: texts('page'),
-  component: lazyRouteComponent(() => import('./pages/billing/transactions-page.tsx'), 'TransactionsPage'),
+  component: page(() => import('./pages/billing/transactions-page.tsx'), 'TransactionsPage'),
 })
 const funding = createRoute({
   ...at('/billing/funding'),
   validateSearch: texts('intent'),
-  component: lazyRouteComponent(() => import('./pages/billing/funding-page.tsx'), 'FundingPage'),
+  component: page(() => import('./pages/billing/funding-page.tsx'), 'FundingPage'),
 })
 const charges = createRoute({
   ...at('/billing/charges'),
   validateSearch: texts('month'),
-  component: lazyRouteComponent(() => import('./pages/billing/charges-page.tsx'), 'ChargesPage'),
+  component: page(() => import('./pages/billing/charges-page.tsx'), 'ChargesPage'),
 })
 const activity = createRoute({
   ...at('/activity'),
   validateSearch: texts('lens', 'filter', 'from', 'to', 'row'),
-  component: lazyRouteComponent(() => import('./pages/activity/activity-page.tsx'), 'ActivityPage'),
+  component: page(() => import('./pages/activity/activity-page.tsx'), 'ActivityPage'),
 })
 const transparency = createRoute({
   ...at('/transparency'),
   validateSearch: texts('entry'),
-  component: lazyRouteComponent(() => import('./pages/transparency/transparency-page.tsx'), 'TransparencyPage'),
+  component: page(() => import('./pages/transparency/transparency-page.tsx'), 'TransparencyPage'),
 })
 const signers = createRoute({
   ...at('/transparency/signers'),
-  component: lazyRouteComponent(() => import('./pages/transparency/signers-page.tsx'), 'SignersPage'),
+  component: page(() => import('./pages/transparency/signers-page.tsx'), 'SignersPage'),
 })
 const evidence = createRoute({
   ...at('/transparency/evidence'),
-  component: lazyRouteComponent(() => import('./pages/transparency/evidence-page.tsx'), 'EvidencePage'),
+  component: page(() => import('./pages/transparency/evidence-page.tsx'), 'EvidencePage'),
 })
 const webhooks = createRoute({
   ...at('/webhooks'),
-  component: lazyRouteComponent(() => import('./pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
+  component: page(() => import('./pages/webhooks/webhooks-page.tsx'), 'WebhooksPage'),
 })
 const webhook = createRoute({
   ...at('/webhooks/$webhookId'),
   validateSearch: texts('delivery'),
-  component: lazyRouteComponent(() => import('./pages/webhooks/webhook-page.tsx'), 'WebhookPage'),
+  component: page(() => import('./pages/webhooks/webhook-page.tsx'), 'WebhookPage'),
 })
 const domains = createRoute({
   ...at('/domains'),
   validateSearch: texts('domain'),
-  component: lazyRouteComponent(() => import('./pages/domains/domains-page.tsx'), 'DomainsPage'),
+  component: page(() => import('./pages/domains/domains-page.tsx'), 'DomainsPage'),
 })
 const settings = createRoute({
   ...at('/settings'),
-  component: lazyRouteComponent(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
+  component: page(() => import('./pages/settings/settings-page.tsx'), 'SettingsPage'),
 })
 const sessions = createRoute({
   ...at('/settings/sessions'),
-  component: lazyRouteComponent(() => import('./pages/settings/sessions-page.tsx'), 'SessionsPage'),
+  component: page(() => import('./pages/settings/sessions-page.tsx'), 'SessionsPage'),
 })
 const security = createRoute({
   ...at('/settings/security'),
-  component: lazyRouteComponent(() => import('./pages/settings/security-page.tsx'), 'SecurityPage'),
+  component: page(() => import('./pages/settings/security-page.tsx'), 'SecurityPage'),
 })
 const system = createRoute({
   ...at('/system'),
-  component: lazyRouteComponent(() => import('./pages/system/system-page.tsx'), 'SystemPage'),
+  component: page(() => import('./pages/system/system-page.tsx'), 'SystemPage'),
 })
 
 export const router = createRouter({
@@ -264,6 +278,7 @@ export const router = createRouter({
     return given.length === 0 ? '' : `?${new URLSearchParams(given)}`
   },
   defaultPreload: 'intent',
+  defaultErrorComponent: PageError,
   scrollRestoration: false,
 })
 

@@ -9,7 +9,8 @@ import { startWorld, visit, type World } from './world.ts'
 
 // Which console this is: the list of its files, the same for whoever builds the same sources, shown in the page and held against what
 // the server serves, and against the build that the log names. Seen red: a build with the time in it, one that depends on
-// NODE_ENV, a list that leaves a file out, a page that takes another build for its own, or for the one that the log names.
+// NODE_ENV, a list that leaves a file out, a page that takes another build for its own, or for the one that the log names; a tab that is
+// loaded anew, without its keys, because one page did not come.
 
 const BUILT = join(import.meta.dirname, '../../../.setup/console')
 const BUILDER = join(import.meta.dirname, '../scripts/build.ts')
@@ -100,5 +101,21 @@ it('says so when the page is of another build than the server lists', async () =
   await tab.page.route('**/build.json', (route) => route.fulfill({ json: { build: 'x', files: newer } }))
   await visit(tab, '/settings')
   await tab.page.getByText('The scripts of this page are not those').waitFor()
+  await tab.context.close()
+})
+
+it('keeps the tab and its keys where a page does not come, and shows it when it is asked for again', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  await visit(tab, '/vaults')
+  await page.evaluate(() => document.body.setAttribute('data-same', 'yes'))
+  await page.route('**/assets/**', (route) => route.abort())
+  await page.getByRole('link', { name: 'Transparency' }).first().click()
+  const note = page.getByRole('alert').filter({ hasText: 'a part of the console could not be loaded' })
+  await note.waitFor()
+  await page.unroute('**/assets/**')
+  await note.getByRole('button', { name: 'Try again' }).click()
+  await page.locator('[data-shown="/transparency"]').waitFor()
+  expect(await page.locator('body[data-same=yes]').count()).toBe(1)
   await tab.context.close()
 })

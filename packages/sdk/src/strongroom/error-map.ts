@@ -123,7 +123,8 @@ function refusedHere(error: ProtocolError, { evidence }: Circumstances): Strongr
       undefined,
       { cause: error, retryable: code === 'head_conflict' },
     )
-  const said = `${meaning} ${message[0]?.toUpperCase() ?? ''}${message.slice(1)}.`
+  const exactly = `${message[0]?.toUpperCase() ?? ''}${message.slice(1)}.`
+  const said = exactly === meaning ? meaning : `${meaning} ${exactly}`
   if (code === 'unwrapped_key_missing') return new NoWrappedKeyError(said, { code, hint, cause: error })
   const [Class, stage] = verificationOf(code)
   const retryable = code === 'witness_quorum'
