@@ -5,7 +5,7 @@ import { readConfig } from '../src/config.ts'
 import { inOrg } from '../src/context.ts'
 import { type Database, openDatabase } from '../src/db/database.ts'
 import { makeApiKey } from '../src/secrets/credentials.ts'
-import { loadRootKey, type RootKey } from '../src/secrets/root-key.ts'
+import { type RootKey, readRootKey } from '../src/secrets/root-key.ts'
 import { loadPepper, type Pepper } from '../src/secrets/server-secrets.ts'
 import { newId } from '../src/start.ts'
 
@@ -53,7 +53,7 @@ export async function openOperator(dataDirectory: string): Promise<Operator> {
   await admin.connect()
   const database = openDatabase({ connection: { ...login, database: 'strongroom' }, poolSize: 1 }, () => undefined)
   const now = (): Date => new Date()
-  const rootKey = loadRootKey(readConfig({ STRONGROOM_DATA: dataDirectory }, []))
+  const rootKey = readRootKey(readConfig({ STRONGROOM_DATA: dataDirectory }, []))
   const pepper = await loadPepper({ database, rootKey, now })
   const close = async (): Promise<void> => {
     await database.close()

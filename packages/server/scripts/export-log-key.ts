@@ -1,7 +1,7 @@
 import { createPrivateKey } from 'node:crypto'
 import { readConfig } from '../src/config.ts'
 import { LOG_KEY } from '../src/log/log-key.ts'
-import { loadRootKey } from '../src/secrets/root-key.ts'
+import { readRootKey } from '../src/secrets/root-key.ts'
 import { provideServerSecret } from '../src/secrets/server-secrets.ts'
 import { provideDatabase } from '../src/start.ts'
 
@@ -18,7 +18,7 @@ try {
     .where('name', '=', LOG_KEY)
     .executeTakeFirstOrThrow()
   if (Number(count) === 0) throw new Error('there is no log yet: set the server up first')
-  const keeper = { database, rootKey: loadRootKey(config), now: () => new Date() }
+  const keeper = { database, rootKey: readRootKey(config), now: () => new Date() }
   const pkcs8 = await provideServerSecret(keeper, LOG_KEY, () => new Uint8Array(48))
   const key = createPrivateKey({ key: pkcs8, format: 'der', type: 'pkcs8' })
   process.stdout.write(key.export({ format: 'pem', type: 'pkcs8' }))

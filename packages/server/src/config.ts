@@ -85,27 +85,60 @@ function port(text: string): number {
   return value
 }
 
-function option(args: readonly string[], name: string): string | undefined {
-  const at = args.indexOf(`--${name}`)
-  if (at < 0) return undefined
-  const value = args[at + 1]
-  if (value === undefined || value.startsWith('--'))
-    throw new StartError('config_invalid', `--${name} needs a value`, `write --${name} VALUE`)
-  return value
+const OPTIONS = ['host', 'port', 'data'] as const
+type Option = (typeof OPTIONS)[number]
+
+/** `--name value` or `--name=value`. What is mistyped is refused: a server on another port or directory is worse than none. */
+function readOptions(args: readonly string[]): ReadonlyMap<Option, string> {
+  const options = new Map<Option, string>()
+  for (let at = 0; at < args.length; at++) {
+    const [, given, joined] = /^--([^=]*)(?:=(.*))?$/s.exec(args[at] ?? '') ?? []
+    const name = OPTIONS.find((known) => known === given)
+    if (name === undefined)
+      throw invalid(
+        `the argument ${JSON.stringify(args[at])} is unknown`,
+        `use ${OPTIONS.map((known) => `--${known} VALUE`).join(', ')}; everything else is set by variables`,
+      )
+    const value = joined ?? args[++at]
+    if (!value || (joined === undefined && value.startsWith('--')))
+      throw invalid(`--${name} needs a value`, `write --${name} VALUE`)
+    options.set(name, value)
+  }
+  return options
 }
 
-/** `name=value,name=value`, as OpenTelemetry writes headers. */
-const pairs = (text: string): Readonly<Record<string, string>> =>
+/** `name=value,name=value`, as OpenTelemetry writes headers. A value may be a secret and is never repeated. */
+const headers = (text: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
-    text
-      .split(',')
-      .map((pair) => pair.trim())
+    list(text)
       .filter((pair) => pair.includes('='))
-      .map((pair) => [
-        pair.slice(0, pair.indexOf('=')).trim(),
-        decodeURIComponent(pair.slice(pair.indexOf('=') + 1).trim()),
-      ]),
+      .map((pair) => {
+        const name = pair.slice(0, pair.indexOf('=')).trim()
+        try {
+          return [name, decodeURIComponent(pair.slice(pair.indexOf('=') + 1).trim())]
+        } catch {
+          throw invalid(
+            `OTEL_EXPORTER_OTLP_HEADERS: the value of ${JSON.stringify(name)} is not percent-encoded`,
+            'write a percent sign as %25',
+          )
+        }
+      }),
   )
+
+/** Those of the embedded PostgreSQL, without what background work, migrations and its own superuser need. */
+const EMBEDDED_CONNECTIONS = 90
+const MOST_CONNECTIONS = 1000
+
+function poolSize({ STRONGROOM_POOL_SIZE: text = '10', DATABASE_URL }: NodeJS.ProcessEnv): number {
+  const most = DATABASE_URL === undefined ? EMBEDDED_CONNECTIONS : MOST_CONNECTIONS
+  if (/^[0-9]{1,4}$/.test(text) && Number(text) >= 2 && Number(text) <= most) return Number(text)
+  throw invalid(
+    `STRONGROOM_POOL_SIZE ${JSON.stringify(text)} is not a number from 2 to ${most}`,
+    DATABASE_URL === undefined
+      ? 'write it in digits alone; the embedded PostgreSQL has no more connections'
+      : 'write it in digits alone, less than the max_connections of your PostgreSQL',
+  )
+}
 
 const invalid = (message: string, nextStep: string): StartError => new StartError('config_invalid', message, nextStep)
 
@@ -207,6 +240,7 @@ export function readConfig(
   env: NodeJS.ProcessEnv = process.env,
   args: readonly string[] = process.argv.slice(2),
 ): Config {
+  const options = readOptions(args)
   const level = env.STRONGROOM_LOG_LEVEL ?? 'info'
   const logLevel = LOG_LEVELS.find((known) => known === level)
   if (!logLevel)
@@ -216,9 +250,9 @@ export function readConfig(
       `use one of ${LOG_LEVELS.join(', ')}`,
     )
   return {
-    host: option(args, 'host') ?? env.STRONGROOM_HOST ?? '127.0.0.1',
-    port: port(option(args, 'port') ?? env.STRONGROOM_PORT ?? '8420'),
-    dataDirectory: option(args, 'data') ?? env.STRONGROOM_DATA ?? defaultDataDirectory(env),
+    host: options.get('host') ?? env.STRONGROOM_HOST ?? '127.0.0.1',
+    port: port(options.get('port') ?? env.STRONGROOM_PORT ?? '8420'),
+    dataDirectory: options.get('data') ?? env.STRONGROOM_DATA ?? defaultDataDirectory(env),
     databaseUrl: env.DATABASE_URL,
     migrationUrl: env.STRONGROOM_MIGRATION_URL,
     rootKey: env.STRONGROOM_ROOT_KEY,
@@ -231,8 +265,8 @@ export function readConfig(
     logLevel,
     metricsToken: env.STRONGROOM_METRICS_TOKEN,
     otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
-    otlpHeaders: pairs(env.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
-    poolSize: Number(env.STRONGROOM_POOL_SIZE ?? '10'),
+    otlpHeaders: headers(env.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
+    poolSize: poolSize(env),
     purchasesAtOnce: PURCHASES_AT_ONCE,
     s3: readS3(env),
     chain: readChain(env),

@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { readConfig } from './config.ts'
+import { consoleFolder, describeConsole } from './console/files.ts'
 import { StartError } from './errors.ts'
 import { provideSetupToken } from './modules/setup/token.ts'
 import { type RunningServer, start } from './start.ts'
@@ -42,6 +43,7 @@ function tellParent(server: RunningServer, setupToken: string | undefined, stop:
 function welcome(server: RunningServer, setupToken: string | undefined): void {
   const { config } = server.deps
   say(`ready at ${server.url}`)
+  say(`  console        ${describeConsole(consoleFolder(), server.url)}`)
   say(`  documentation  ${server.url}/docs`)
   say(`  data           ${config.databaseUrl === undefined ? config.dataDirectory : 'the PostgreSQL of DATABASE_URL'}`)
   if (setupToken !== undefined) {

@@ -7,7 +7,7 @@ import type { Deps } from './context.ts'
 import { type Database, openDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
 import { type Logins, provideEmbeddedRoles, provideExternalRoles } from './db/roles.ts'
-import { checkSettings } from './db/settings.ts'
+import { checkOwner, checkSettings, checkSight } from './db/settings.ts'
 import { StartError } from './errors.ts'
 import { checkChain } from './modules/funding/check-chain.ts'
 import { lockDataDirectory } from './postgres/data-lock.ts'
@@ -53,7 +53,7 @@ export async function start({ config, progress = () => undefined }: StartOptions
     const { database, worker, databaseDied } = await provideDatabase(config, progress, undo)
     const log = makeLog(config)
     const telemetry = makeTelemetry({ exportsSpans: config.otlpEndpoint !== undefined })
-    const keeper = { database, rootKey: loadRootKey(config), now: () => new Date() }
+    const keeper = { database, rootKey: await loadRootKey(config, database), now: () => new Date() }
     const deps: Deps = { ...keeper, config, pepper: await loadPepper(keeper), log, telemetry, newId }
     await checkChain(config.chain)
     undo.push(startBackground(deps, worker))
@@ -84,6 +84,8 @@ export async function provideDatabase(
   await migrate({ connection: logins.owner, progress, onlyCheck: !migrates })
   const database = openDatabase({ connection: logins.app, poolSize: config.poolSize }, () => undefined)
   undo.push(() => database.close())
+  await checkSight(database.pool)
+  await checkOwner(database.pool)
   await checkSettings(database.pool)
   const worker = openDatabase({ connection: logins.worker, poolSize: WORKER_POOL }, () => undefined)
   undo.push(() => worker.close())

@@ -19,6 +19,8 @@ export interface RunOptions {
   readonly data: string
   readonly port: number
   readonly env?: NodeJS.ProcessEnv
+  /** The user it runs as, where that is another one. */
+  readonly uid?: number
 }
 
 // Each worker of a test run has ports of its own, below the range the kernel hands out: a port that one test found free is not taken
@@ -43,7 +45,7 @@ export const ofThisRun = (): { readonly PATH: string; readonly HOME: string; rea
   return { PATH, HOME, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }) }
 }
 
-function launch({ data, port, env = {} }: RunOptions): {
+function launch({ data, port, env = {}, uid }: RunOptions): {
   child: ChildProcess
   output: () => string
   ended: Promise<number | NodeJS.Signals>
@@ -51,6 +53,7 @@ function launch({ data, port, env = {} }: RunOptions): {
   const child = spawn(process.execPath, [MAIN, '--data', data, '--port', String(port)], {
     env: { ...ofThisRun(), STRONGROOM_LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...(uid !== undefined && { uid }),
   })
   let text = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (text += chunk.toString()))

@@ -1,14 +1,27 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, expect, inject, it } from 'vitest'
+import { consoleFolder, describeConsole } from '../src/console/files.ts'
 import { copyDatabase } from './postgres.ts'
 import { freePort, runRefused, runServer } from './process.ts'
 
 // Catches: a start that loses data, a refusal without a next step, a stop that cuts requests off, a lock that outlives its
-// holder. Seen red: data lock left out; `endOrphan` left out; close() without waiting for open requests.
+// holder, a root key made in place of one that is gone, a stack trace for a directory of somebody else. Seen red: data lock left out;
+// `endOrphan` left out; close() without waiting for open requests; a root key made whatever the database holds; an error of the file
+// system left as it is.
 
 const directories: string[] = []
 const newDirectory = (): string => {
@@ -28,6 +41,7 @@ it('starts on an empty directory, stops on SIGTERM, and starts again on the same
   const first = await runServer({ data, port })
   expect(await isReady(first.url)).toBe(true)
   expect(first.output()).toMatch(/creating the database/)
+  expect(first.output()).toContain(`console        ${describeConsole(consoleFolder(), first.url)}\n`)
   expect(await first.end('SIGTERM')).toBe(0)
   const rootKey = readFileSync(join(data, 'root.key'), 'utf8')
   const second = await runServer({ data, port })
@@ -36,6 +50,20 @@ it('starts on an empty directory, stops on SIGTERM, and starts again on the same
   expect(readFileSync(join(data, 'root.key'), 'utf8')).toBe(rootKey)
   expect(statSync(join(data, 'root.key')).mode & 0o777).toBe(0o600)
   expect(await second.end('SIGINT')).toBe(0)
+})
+
+it('refuses a directory whose root key is gone, makes none, and starts when it is back', async () => {
+  const options = { data: newDirectory(), port: await freePort() }
+  await (await runServer(options)).end('SIGTERM')
+  const [key, away] = [join(options.data, 'root.key'), join(newDirectory(), 'root.key')]
+  renameSync(key, away)
+  const { exitCode, output } = await runRefused(options)
+  expect(exitCode).toBe(1)
+  expect(output).toContain(`cannot start: there is no root key at ${key}`)
+  expect(output).toContain(`next step: put your copy of it back at ${key}`)
+  expect(existsSync(key)).toBe(false)
+  renameSync(away, key)
+  expect(await (await runServer(options)).end('SIGTERM')).toBe(0)
 })
 
 it('starts again after kill -9, although PostgreSQL was left alone', async () => {
@@ -66,6 +94,32 @@ it('refuses a data directory that another process works on, and leaves that one 
   expect(output).toMatch(/cannot start: another Strongroom runs on .*\n.*next step: stop it first/)
   expect(await isReady(first.url)).toBe(true)
   await first.end('SIGTERM')
+})
+
+const NOBODY = 65_534
+
+it('refuses a directory that it may not write, and says whose it is and who it runs as', async () => {
+  const isRoot = process.getuid?.() === 0
+  const data = newDirectory()
+  const { username } = userInfo()
+  const options = { data, port: await freePort(), env: { HOME: data }, ...(isRoot && { uid: NOBODY }) }
+  chmodSync(data, 0o555)
+  const barred = await runRefused(options)
+  expect(barred.exitCode).toBe(1)
+  expect(barred.output).toMatch(
+    new RegExp(`the data directory ${data} cannot be used: E[A-Z]+, since ${data} belongs to ${username} and this is`),
+  )
+  expect(barred.output).toMatch(
+    new RegExp(`next step: chown -R \\S+ ${data}, if it is meant for this server, or choose`),
+  )
+  expect(readdirSync(data)).toEqual([])
+  // As a start by root leaves it.
+  chmodSync(data, 0o777)
+  mkdirSync(join(data, 'postgres'))
+  chmodSync(join(data, 'postgres'), isRoot ? 0o711 : 0o555)
+  const within = await runRefused(options)
+  expect(within.exitCode).toBe(1)
+  expect(within.output).toContain(`the data directory ${data} cannot be used: E`)
 })
 
 it('finishes a request that is under way when it is told to stop', async () => {

@@ -76,6 +76,15 @@ export const OPERATOR_CODES = {
     exitCode: INVALID,
     about: 'The root key does not open the secrets of the server. Give the one the server last ran with.',
   },
+  root_key_other: {
+    exitCode: INVALID,
+    about: 'The data directory has another root key than the one that was given. Nothing was restored.',
+  },
+  root_key_missing: {
+    exitCode: INVALID,
+    about:
+      'The secrets of the server are there, and the root key that opens them is not. Put its file back; none was made.',
+  },
   root_key_in_environment: {
     exitCode: INVALID,
     about: 'The root key is in STRONGROOM_ROOT_KEY. Say with --out where the new one goes, and set it there yourself.',

@@ -62,6 +62,7 @@ export const restoreShape = Type.Object({
   rows: Type.Integer(),
   endedSessions: Type.Integer(),
   orgs: Type.Array(org),
+  rootKeyFile: Type.Union([Type.String(), Type.Null()], { description: 'Null where the key is in the settings' }),
   waitsForStatement: Type.Boolean({ description: 'Nothing can be changed before: strongroom log recover' }),
 })
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { answerErrors } from '../http/answer-errors.ts'
-import { findConsole } from './files.ts'
+import { describeConsole, findConsole } from './files.ts'
 import { mountConsole } from './routes.ts'
 
 // How the built console is served. Seen red: the policy without the hash of the map, WebAssembly allowed to every script, a page in
@@ -89,4 +89,6 @@ it('says which build it serves, and never from a cache', async () => {
 
 it('serves nothing where no console was built', () => {
   expect(findConsole(join(folder, 'assets'))).toBeUndefined()
+  expect(describeConsole(folder, 'http://here')).toBe('http://here')
+  expect(describeConsole(join(folder, 'assets'), 'http://here')).toContain('node packages/console/scripts/build.ts')
 })

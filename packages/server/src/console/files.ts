@@ -43,9 +43,15 @@ function readFile(path: string): ConsoleFile {
   return { type, bytes, gzipped }
 }
 
+const isBuilt = (folder: string): boolean => existsSync(join(folder, 'index.html'))
+
+/** Where the console is, or how it comes there, in words for whoever starts the server. */
+export const describeConsole = (folder: string, url: string): string =>
+  isBuilt(folder) ? url : 'none was built: node packages/console/scripts/build.ts .setup/console, and start again'
+
 /** Undefined where no console was built: the server then serves its API and its documentation only. */
 export function findConsole(folder: string): ConsoleFiles | undefined {
-  if (!existsSync(join(folder, 'index.html'))) return undefined
+  if (!isBuilt(folder)) return undefined
   const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'))
   const known = new Set(names.filter((name) => extname(name) in TYPES))
   const read = new Map<string, ConsoleFile>()

@@ -53,10 +53,36 @@ export async function migrate({
       progress(`migrating the database: ${migration.name}`)
       await apply(client, migration)
     }
+  } catch (error) {
+    if (isForbidden(error)) throw await notTheOwner(client, error)
+    throw error
   } finally {
     // Ending the connection frees the lock.
     await client.end()
   }
+}
+
+const isForbidden = (error: unknown): error is pg.DatabaseError =>
+  error instanceof pg.DatabaseError && error.code === '42501'
+
+/** Who may do what the login may not: the owner of the schema, or of tables in it. */
+async function notTheOwner(client: pg.Client, { message }: Error): Promise<StartError> {
+  const { rows } = await client.query<{ login: string; database: string; owner: string | null }>(`
+    select quote_ident(session_user) as login, quote_ident(current_database()) as database, quote_ident(coalesce(
+      (select min(tableowner) from pg_tables where schemaname = 'strongroom' and tableowner <> session_user),
+      (select pg_get_userbyid(nspowner) from pg_namespace where nspname = 'strongroom'))) as owner`)
+  const [{ login, database, owner }] = rows as [{ login: string; database: string; owner: string | null }]
+  if (owner === null)
+    return new StartError(
+      'database_owner_other',
+      `the login ${login} may not make a schema in the database ${database}: ${message}`,
+      `as an administrator: grant create on database ${database} to ${login}`,
+    )
+  return new StartError(
+    'database_owner_other',
+    `the schema strongroom belongs to ${owner}, and the login ${login} may not change it: ${message}`,
+    `give the login ${owner} in STRONGROOM_MIGRATION_URL; if there is no organisation in it yet, ${owner} can drop the schema: drop schema strongroom cascade`,
+  )
 }
 
 const waiting = (count: number): StartError =>
@@ -97,6 +123,7 @@ async function apply(client: pg.Client, { name, sql, digest }: Migration): Promi
     await client.query('commit')
   } catch (cause) {
     await client.query('rollback')
+    if (isForbidden(cause)) throw cause
     throw new StartError(
       'migration_failed',
       `the migration ${name} failed: ${(cause as Error).message}`,

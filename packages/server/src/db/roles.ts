@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { StartError } from '../errors.ts'
+import { checkSight } from './settings.ts'
 
 // Who logs in as what. Tables belong to an owner that only migrates; the server works as roles that own nothing, so that
 // row-level security holds for them.
@@ -46,12 +47,11 @@ export async function provideEmbeddedRoles(superuser: pg.ClientConfig): Promise<
   return { owner: login(OWNER), app: login(APP), worker: login(WORKER) }
 }
 
-/** A PostgreSQL of the operator's: the roles exist already, or the given login may make them and work as them. */
-export async function provideExternalRoles(databaseUrl: string, migrationUrl: string | undefined): Promise<Logins> {
-  const owner: pg.ClientConfig = { connectionString: migrationUrl ?? databaseUrl }
-  const client = new pg.Client(owner)
+async function connectTo(connection: pg.ClientConfig): Promise<pg.Client> {
+  const client = new pg.Client(connection)
   try {
     await client.connect()
+    return client
   } catch (cause) {
     throw new StartError(
       'database_unreachable',
@@ -59,22 +59,60 @@ export async function provideExternalRoles(databaseUrl: string, migrationUrl: st
       'check DATABASE_URL, that PostgreSQL runs, and that it accepts connections from here',
     )
   }
+}
+
+/** A PostgreSQL of the operator's: the roles exist already, or the given login may make them and work as them. */
+export async function provideExternalRoles(databaseUrl: string, migrationUrl: string | undefined): Promise<Logins> {
+  const owner: pg.ClientConfig = { connectionString: migrationUrl ?? databaseUrl }
+  const user = await connectTo({ connectionString: databaseUrl })
   try {
-    for (const role of [APP, WORKER]) {
-      const { rowCount } = await client.query('select 1 from pg_roles where rolname = $1', [role])
-      if (rowCount === 0) await client.query(`create role ${role} nologin nosuperuser nobypassrls`)
-      const { rows } = await client.query<{ member: boolean }>("select pg_has_role($1, 'member') as member", [role])
-      if (!rows[0]?.member) await client.query(`grant ${role} to current_user`)
+    // First of all: what a login makes that must not work here would belong to it.
+    await checkSight(user)
+    const maker = migrationUrl === undefined ? user : await connectTo(owner)
+    try {
+      for (const role of [APP, WORKER]) await makeRole(maker, role)
+      for (const role of [APP, WORKER]) await grantRole(maker, user, role)
+    } finally {
+      if (maker !== user) await maker.end()
     }
-  } catch (cause) {
-    throw new StartError(
-      'database_roles_missing',
-      `the roles ${APP} and ${WORKER} are missing and cannot be made: ${(cause as Error).message}`,
-      `as an administrator: create role ${APP}; create role ${WORKER}; grant ${APP}, ${WORKER} to <your login>`,
-    )
   } finally {
-    await client.end()
+    await user.end()
   }
   const working = (role: string): pg.ClientConfig => ({ connectionString: databaseUrl, options: `-c role=${role}` })
   return { owner, app: working(APP), worker: working(WORKER) }
+}
+
+async function makeRole(maker: pg.Client, role: string): Promise<void> {
+  const { rowCount } = await maker.query('select 1 from pg_roles where rolname = $1', [role])
+  if (rowCount !== 0) return
+  try {
+    await maker.query(`create role ${role} nologin nosuperuser nobypassrls`)
+  } catch (cause) {
+    throw new StartError(
+      'database_roles_missing',
+      `the role ${role} is missing and cannot be made: ${(cause as Error).message}`,
+      `as an administrator: create role ${APP}; create role ${WORKER}; grant ${APP}, ${WORKER} to <your login>`,
+    )
+  }
+}
+
+/** From PostgreSQL 16 on a role can be granted without the right to work as it; whoever makes one has it so. */
+const MAY_WORK_AS = `
+  select quote_ident(session_user) as login,
+    case when current_setting('server_version_num')::int >= 160000
+      then pg_has_role($1, 'set') else pg_has_role($1, 'member') end as may`
+
+async function grantRole(maker: pg.Client, user: pg.Client, role: string): Promise<void> {
+  const { rows } = await user.query<{ login: string; may: boolean }>(MAY_WORK_AS, [role])
+  const [{ login, may }] = rows as [{ login: string; may: boolean }]
+  if (may) return
+  try {
+    await maker.query(`grant ${role} to ${login}`)
+  } catch (cause) {
+    throw new StartError(
+      'database_roles_not_granted',
+      `the login ${login} may not work as the role ${role}, and cannot be given it: ${(cause as Error).message}`,
+      `as an administrator: grant ${APP}, ${WORKER} to ${login}`,
+    )
+  }
 }

@@ -4,10 +4,11 @@ import { StartError } from '../errors.ts'
 const MUST_BE_ON = ['fsync', 'synchronous_commit', 'full_page_writes'] as const
 const OLDEST = 150_000
 
-/** Refuses a database that could lose what it acknowledged, or whose login could see past row-level security. */
-export async function checkSettings(pool: pg.Pool): Promise<void> {
-  await checkRole(pool)
-  const { rows } = await pool.query<{ name: string; setting: string }>(
+type Connection = Pick<pg.ClientBase, 'query'>
+
+/** Refuses a database that could lose what it acknowledged. */
+export async function checkSettings(db: Connection): Promise<void> {
+  const { rows } = await db.query<{ name: string; setting: string }>(
     'select name, setting from pg_settings where name = any($1)',
     [[...MUST_BE_ON, 'server_version_num']],
   )
@@ -27,30 +28,29 @@ export async function checkSettings(pool: pg.Pool): Promise<void> {
   }
 }
 
-interface Role {
-  readonly login: string
-  readonly sees_all: boolean
-  readonly owns: boolean
+/** Refuses a login that could see past row-level security. */
+export async function checkSight(db: Connection): Promise<void> {
+  const { rows } = await db.query<{ login: string }>(`
+    select session_user as login from pg_roles
+    where rolname in (current_user, session_user) and (rolsuper or rolbypassrls)`)
+  const [unsafe] = rows
+  if (!unsafe) return
+  throw new StartError(
+    'database_role_unsafe',
+    `the role ${unsafe.login} is a superuser or bypasses row-level security`,
+    `give DATABASE_URL a login without these: create role strongroom login nosuperuser nobypassrls password '…'`,
+  )
 }
 
-async function checkRole(pool: pg.Pool): Promise<void> {
-  const { rows } = await pool.query<Role>(`
-    select session_user as login,
-      (select bool_or(rolsuper or rolbypassrls) from pg_roles where rolname in (current_user, session_user)) as sees_all,
-      exists (select 1 from pg_tables where schemaname = 'strongroom' and tableowner = current_user) as owns`)
-  const [{ login, sees_all, owns }] = rows as [Role]
-  if (sees_all) {
-    throw new StartError(
-      'database_role_unsafe',
-      `the role ${login} is a superuser or bypasses row-level security`,
-      `give DATABASE_URL a login without these: create role strongroom login nosuperuser nobypassrls password '…'`,
-    )
-  }
-  if (owns) {
-    throw new StartError(
-      'database_role_unsafe',
-      `the role ${login} owns the tables it works on`,
-      'migrate as another login: set STRONGROOM_MIGRATION_URL',
-    )
-  }
+/** Refuses a role that owns the tables it works on: row-level security does not hold for it. */
+export async function checkOwner(db: Connection): Promise<void> {
+  const { rows } = await db.query<{ login: string }>(`
+    select session_user as login from pg_tables where schemaname = 'strongroom' and tableowner = current_user limit 1`)
+  const [owner] = rows
+  if (!owner) return
+  throw new StartError(
+    'database_role_unsafe',
+    `the role ${owner.login} owns the tables it works on`,
+    'migrate as another login: set STRONGROOM_MIGRATION_URL',
+  )
 }

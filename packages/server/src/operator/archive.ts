@@ -201,15 +201,25 @@ async function openHeader(
   return { header: start.subarray(0, end + 1), key }
 }
 
-/** The lines of an archive. Each one is authentic; that none is missing is known only when the last one has come. */
-export async function* readArchive(file: string, lock: ArchiveLock): AsyncGenerator<string> {
-  const handle = await open(file, 'r').catch(() => {
+async function openArchive(file: string): Promise<FileHandle> {
+  return open(file, 'r').catch(() => {
     throw new OperatorError(
       'archive_unreadable',
       `${file} cannot be read`,
       'check the name of the file and its permissions',
     )
   })
+}
+
+/** Refuses a key or passphrase that the archive is not locked with. */
+export async function ensureOpens(file: string, lock: ArchiveLock): Promise<void> {
+  const handle = await openArchive(file)
+  await openHeader(handle, file, lock).finally(() => handle.close())
+}
+
+/** The lines of an archive. Each one is authentic; that none is missing is known only when the last one has come. */
+export async function* readArchive(file: string, lock: ArchiveLock): AsyncGenerator<string> {
+  const handle = await openArchive(file)
   try {
     const { header, key } = await openHeader(handle, file, lock)
     const { size } = await handle.stat()

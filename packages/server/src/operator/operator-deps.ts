@@ -4,7 +4,7 @@ import { type AuditEvent, recordFor } from '../audit/record.ts'
 import type { Config } from '../config.ts'
 import type { Deps } from '../context.ts'
 import { type Db, openDatabase } from '../db/database.ts'
-import { loadRootKey } from '../secrets/root-key.ts'
+import { copyRootKeyFile, loadRootKey, readRootKeyFile } from '../secrets/root-key.ts'
 import { loadPepper } from '../secrets/server-secrets.ts'
 import { newId, provideDatabase } from '../start.ts'
 import { makeLog } from '../telemetry/log.ts'
@@ -17,10 +17,17 @@ export interface OperatorDeps extends Deps {
   readonly owner: pg.ClientConfig
 }
 
+export interface RootKeyCopy {
+  readonly from: string
+  readonly to: string
+}
+
 export interface OperatorOptions {
   readonly progress?: (step: string) => void
   /** False refuses data of an older version: who wants a backup of it does not want it changed first. */
   readonly migrates?: boolean
+  /** A copy of the key that becomes the key of this server, which has none yet. */
+  readonly newRootKey?: RootKeyCopy
   /** Ends what is under way: an embedded PostgreSQL is stopped under it, and everything that was not committed is undone. */
   readonly signal?: AbortSignal
 }
@@ -29,7 +36,7 @@ export interface OperatorOptions {
 export async function asOperator<T>(
   config: Config,
   work: (deps: OperatorDeps) => Promise<T>,
-  { progress = () => undefined, migrates = true, signal }: OperatorOptions = {},
+  { progress = () => undefined, migrates = true, newRootKey, signal }: OperatorOptions = {},
 ): Promise<T> {
   const undo: (() => Promise<void>)[] = []
   let ending = Promise.resolve()
@@ -47,11 +54,15 @@ export async function asOperator<T>(
     signal?.addEventListener('abort', onAbort)
     const telemetry = makeTelemetry({ exportsSpans: false })
     undo.push(async () => telemetry.stop())
-    const keeper = { database, rootKey: loadRootKey(config), now: () => new Date() }
+    const rootKey = newRootKey ? readRootKeyFile(newRootKey.from) : await loadRootKey(config, database)
+    const keeper = { database, rootKey, now: () => new Date() }
+    const pepper = await loadPepper(keeper)
+    // Not before the database has opened with it.
+    if (newRootKey) copyRootKeyFile(newRootKey.from, newRootKey.to)
     return await work({
       ...keeper,
       config,
-      pepper: await loadPepper(keeper),
+      pepper,
       log: makeLog(config),
       telemetry,
       newId,

@@ -25,4 +25,5 @@ export type OperatorErrorCode =
   | 'purchase_not_in_review'
   | 'restore_incomplete'
   | 'root_key_in_environment'
+  | 'root_key_other'
   | 'root_key_wrong'

@@ -1,12 +1,13 @@
 import { existsSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { readRootKeyFile } from '../secrets/root-key.ts'
+import { isSameRootKey, readRootKeyFile, rootKeyFileOf } from '../secrets/root-key.ts'
 import { createGlobalAdminKey, listGlobalAdminKeys, revokeGlobalAdminKeys } from './admin-keys.ts'
-import type { ArchiveLock } from './archive.ts'
+import { type ArchiveLock, ensureOpens } from './archive.ts'
 import { backup } from './backup.ts'
 import { giveUp, listReview, nextIssuerKey } from './licenses.ts'
-import { asOperator, type OperatorDeps, type OperatorOptions } from './operator-deps.ts'
+import { asOperator, type OperatorDeps, type OperatorOptions, type RootKeyCopy } from './operator-deps.ts'
+import { OperatorError } from './operator-error.ts'
 import { findOrg, type KnownOrg, knownOrgs } from './orgs.ts'
 import { restore } from './restore.ts'
 import { rotateRootKeyFile } from './root-key-file.ts'
@@ -80,21 +81,53 @@ async function ordered(deps: OperatorDeps, order: Order, progress: Progress): Pr
       const report = await backup(deps, order.file, lockOf(order, deps), onRows)
       return { ...report, orgs: (await knownOrgs(deps)).map(named) }
     }
-    case 'restore':
-      return { ...(await restore(deps, order.file, lockOf(order, deps))), orgs: (await knownOrgs(deps)).map(named) }
+    case 'restore': {
+      const report = await restore(deps, order.file, lockOf(order, deps))
+      const rootKeyFile = rootKeyFileOf(deps.config) ?? null
+      return { ...report, orgs: (await knownOrgs(deps)).map(named), rootKeyFile }
+    }
     default:
       throw new TypeError(`there is no order ${order.act}`)
   }
 }
 
+/**
+ * The key that locks the archive becomes that of the restored server, so that the copy the operator kept opens its backups too.
+ * A key in the settings stays; another one in the directory is refused, since nobody would know which of the two to keep.
+ */
+function keyToKeep({ rootKey, rootKeyFile, dataDirectory }: Config, from: string): RootKeyCopy | undefined {
+  if (rootKey !== undefined || rootKeyFile !== undefined) return undefined
+  const to = join(dataDirectory, 'root.key')
+  if (!existsSync(to)) return { from, to }
+  if (isSameRootKey(from, to)) return undefined
+  throw new OperatorError(
+    'root_key_other',
+    `the root key ${to} is another one than that of the archive`,
+    'restore into an empty directory, or move that key away',
+  )
+}
+
 /** What a restore that was refused had made is gone again: the next one finds the directory as this one did. */
-async function restoreInto(config: Config, order: Order, options: OperatorOptions, progress: Progress) {
+async function restoreInto(
+  config: Config,
+  order: Extract<Order, { act: 'restore' }>,
+  options: OperatorOptions,
+  progress: Progress,
+) {
   const { dataDirectory, databaseUrl } = config
   const made = ['postgres', 'root.key'].map((name) => join(dataDirectory, name)).filter((path) => !existsSync(path))
+  // A key that does not open the archive must not become that of a server.
+  if (order.rootKeyFile !== undefined) await ensureOpens(order.file, { rootKey: readRootKeyFile(order.rootKeyFile) })
+  const newRootKey = order.rootKeyFile === undefined ? undefined : keyToKeep(config, order.rootKeyFile)
   try {
-    return await asOperator(config, (deps) => ordered(deps, order, progress), options)
+    return await asOperator(config, (deps) => ordered(deps, order, progress), {
+      ...options,
+      ...(newRootKey && { newRootKey }),
+    })
   } catch (error) {
-    if (databaseUrl === undefined) for (const path of made) rmSync(path, { recursive: true, force: true })
+    // A key that was made for a database of the operator's stays: that database has a secret under it.
+    const leftovers = databaseUrl === undefined ? made : newRootKey ? [newRootKey.to] : []
+    for (const path of leftovers) rmSync(path, { recursive: true, force: true })
     throw error
   }
 }

@@ -1,7 +1,7 @@
 import { copyFileSync, existsSync, renameSync } from 'node:fs'
 import type { Config } from '../config.ts'
 import { StartError } from '../errors.ts'
-import { loadRootKey, makeRootKeyFile, readRootKeyFile, rootKeyFileOf } from '../secrets/root-key.ts'
+import { makeRootKeyFile, readRootKey, readRootKeyFile, rootKeyFileOf } from '../secrets/root-key.ts'
 import { asOperator, type OperatorOptions } from './operator-deps.ts'
 import { OperatorError } from './operator-error.ts'
 import { rotateRootKey } from './root-key-rotation.ts'
@@ -30,8 +30,7 @@ export async function rotateRootKeyFile(
       'the root key comes from STRONGROOM_ROOT_KEY, where nobody but you can change it',
       'say where to write the new one: --out FILE',
     )
-  // Made by the first start otherwise, and then there is nothing to rotate from.
-  const old = loadRootKey(config)
+  const old = readRootKey(config)
   if (!existsSync(draft)) makeRootKeyFile(draft)
   const next = readRootKeyFile(draft)
   const rotate = (working: Config) =>

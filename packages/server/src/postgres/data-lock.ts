@@ -1,14 +1,30 @@
 import { createHash } from 'node:crypto'
-import { mkdirSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import { StartError } from '../errors.ts'
+import { ownName, whyForbidden } from '../forbidden.ts'
+
+/** The refusal where the system keeps us from working in the directory; any other error as it is. */
+export function unusable(dataDirectory: string, error: unknown): unknown {
+  const why = whyForbidden(error)
+  if (why === undefined) return error
+  const other = 'choose another one with --data or STRONGROOM_DATA'
+  return new StartError(
+    'data_directory_unusable',
+    `the data directory ${dataDirectory} cannot be used: ${why}`,
+    existsSync(dataDirectory)
+      ? `chown -R ${ownName()} ${dataDirectory}, if it is meant for this server, or ${other}`
+      : other,
+  )
+}
 
 /** One server process per data directory. The kernel frees the lock when its holder ends, however it ends. */
 export async function lockDataDirectory(dataDirectory: string): Promise<{ release(): Promise<void> }> {
   try {
     mkdirSync(dataDirectory, { recursive: true, mode: 0o711 })
   } catch (cause) {
+    if (whyForbidden(cause) !== undefined) throw unusable(dataDirectory, cause)
     throw new StartError(
       'data_directory_unusable',
       `the data directory ${dataDirectory} cannot be made: ${(cause as NodeJS.ErrnoException).code}`,

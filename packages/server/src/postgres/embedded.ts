@@ -15,6 +15,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { StartError } from '../errors.ts'
+import { unusable } from './data-lock.ts'
 import { provideRuntime } from './runtime.ts'
 
 // A real PostgreSQL as a child process: the same engine at a desk and in production. It listens on a Unix socket inside the
@@ -75,7 +76,15 @@ function ownDirectory(path: string, mode: number, owner: Owner | undefined): str
 }
 
 /** Starts PostgreSQL on the data directory, which the caller has locked: whatever else runs on it is an orphan and is ended. */
-export async function startEmbedded({
+export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  try {
+    return await startIn(options)
+  } catch (error) {
+    throw unusable(options.dataDirectory, error)
+  }
+}
+
+async function startIn({
   dataDirectory,
   progress = () => undefined,
   settings = {},

@@ -2,7 +2,10 @@ import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyOb
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
+import type { Database } from '../db/database.ts'
 import { StartError } from '../errors.ts'
+import { ownName, whyForbidden } from '../forbidden.ts'
+import { unusable } from '../postgres/data-lock.ts'
 
 // The server's own secrets hang on one root key that is not in the database. Losing it loses no customer secret: values are
 // not encrypted with it.
@@ -64,31 +67,69 @@ function decode(text: string, from: string): Buffer {
 export const rootKeyFileOf = ({ rootKey, rootKeyFile, dataDirectory }: Config): string | undefined =>
   rootKey === undefined ? (rootKeyFile ?? join(dataDirectory, 'root.key')) : undefined
 
-export const readRootKeyFile = (file: string): RootKey => openRootKey(decode(readFileSync(file, 'utf8'), file))
+function bytesOf(file: string): Buffer {
+  try {
+    return decode(readFileSync(file, 'utf8'), file)
+  } catch (error) {
+    const why = whyForbidden(error)
+    if (why === undefined) throw error
+    throw new StartError(
+      'root_key_unreadable',
+      `the root key ${file} cannot be read: ${why}`,
+      `let ${ownName()} read it, and nobody else`,
+    )
+  }
+}
 
-/** A new one, whole and on disk when this returns. Refuses to write over a file. */
+export const readRootKeyFile = (file: string): RootKey => openRootKey(bytesOf(file))
+
+/** Whether two files hold the same key. Refuses what is no key. */
+export const isSameRootKey = (one: string, other: string): boolean => bytesOf(one).equals(bytesOf(other))
+
+/** The same key in another place, whole and on disk when this returns. */
+export function copyRootKeyFile(from: string, to: string): void {
+  writeDurably(to, `${bytesOf(from).toString('base64url')}\n`)
+}
+
+/** A new one, whole and on disk when this returns. */
 export function makeRootKeyFile(file: string): void {
   writeDurably(file, `${randomBytes(ROOT_KEY_BYTES).toString('base64url')}\n`)
 }
 
-/** From the environment, from a file the operator names, or from the data directory, where the first start makes one. */
-export function loadRootKey(config: Config): RootKey {
-  if (config.rootKey !== undefined) return openRootKey(decode(config.rootKey, 'STRONGROOM_ROOT_KEY'))
-  const file = config.rootKeyFile ?? join(config.dataDirectory, 'root.key')
-  if (!existsSync(file)) {
-    if (config.rootKeyFile !== undefined)
-      throw new StartError(
-        'root_key_missing',
-        `there is no root key at ${file}`,
-        'restore it from your backup, or unset STRONGROOM_ROOT_KEY_FILE',
-      )
-    makeRootKeyFile(file)
+/** From the environment, from a file the operator names, or from the data directory. Refuses where there is none. */
+export function readRootKey(config: Config): RootKey {
+  const file = rootKeyFileOf(config)
+  if (file === undefined) return openRootKey(decode(config.rootKey ?? '', 'STRONGROOM_ROOT_KEY'))
+  if (existsSync(file)) return readRootKeyFile(file)
+  throw new StartError(
+    'root_key_missing',
+    `there is no root key at ${file}`,
+    config.rootKeyFile === undefined
+      ? `put your copy of it back at ${file}, or name it with STRONGROOM_ROOT_KEY_FILE`
+      : 'put your copy of it back there, or set STRONGROOM_ROOT_KEY_FILE to where it is',
+  )
+}
+
+/** As `readRootKey`. The first start makes one; a database that has secrets under another one would never open with it. */
+export async function loadRootKey(config: Config, { kysely }: Pick<Database, 'kysely'>): Promise<RootKey> {
+  const file = rootKeyFileOf(config)
+  if (file !== undefined && config.rootKeyFile === undefined && !existsSync(file)) {
+    const sealed = await kysely.selectFrom('server_secret').select('name').limit(1).executeTakeFirst()
+    if (!sealed) makeRootKeyFile(file)
   }
-  return readRootKeyFile(file)
+  return readRootKey(config)
 }
 
 /** Written whole or not at all: a server that lost its root key half-written could not open its own log key. */
 function writeDurably(file: string, text: string): void {
+  try {
+    writeWhole(file, text)
+  } catch (error) {
+    throw unusable(dirname(file), error)
+  }
+}
+
+function writeWhole(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o711 })
   const draft = `${file}.${process.pid}`
   const handle = openSync(draft, 'wx', 0o600)

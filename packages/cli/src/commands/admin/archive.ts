@@ -27,6 +27,8 @@ interface Restored {
   readonly rows: number
   readonly endedSessions: number
   readonly orgs: readonly Org[]
+  /** Where the restored server has its key; null where the settings name it. */
+  readonly rootKeyFile: string | null
 }
 
 const shapes = () => import('../../schemas/admin.ts')
@@ -170,9 +172,10 @@ export const restore = command({
     const done = await operate<Restored>(cli, flags, order, 'restoring')
     const names = done.orgs.map(({ name }) => safeText(name)).join(', ')
     const head = `${cli.style.good('✓')} Restored        ${done.rows} rows of ${done.createdAt}: ${names}; ${done.endedSessions} sessions ended`
+    const key = done.rootKeyFile ? [`  Root key        ${done.rootKeyFile}: keep a copy elsewhere`] : []
     return {
       data: { ...done, data, waitsForStatement: done.orgs.length > 0 },
-      text: [head, ...(done.orgs.length > 0 ? AFTER(data) : [])].join('\n'),
+      text: [head, ...key, ...(done.orgs.length > 0 ? AFTER(data) : [])].join('\n'),
     }
   },
 })

@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { readConfig } from './config.ts'
+
+// What an operator sets is taken as it was meant or refused with a next step. Catches: a number that is none, or that the database
+// cannot give; an error of the language instead of ours, or the value of a header in it; an argument that is passed over. Seen red:
+// the size of the pool without limits, headers decoded without a net, unknown arguments passed over.
+
+const refusal = (env: NodeJS.ProcessEnv, args: readonly string[] = []) =>
+  expect.soft(() => readConfig(env, args), JSON.stringify([env, args]))
+
+describe('the size of the pool', () => {
+  it('is a number within what the database can give, and ten if nothing is said', () => {
+    expect(readConfig({}, []).poolSize).toBe(10)
+    expect(readConfig({ STRONGROOM_POOL_SIZE: '90' }, []).poolSize).toBe(90)
+    expect(readConfig({ STRONGROOM_POOL_SIZE: '1000', DATABASE_URL: 'postgres://x' }, []).poolSize).toBe(1000)
+  })
+
+  it.each(['abc', '', '0', '1', '-3', '2.5', '1e2', '0x10', '91', '500'])('is refused as %j', (text) => {
+    refusal({ STRONGROOM_POOL_SIZE: text }).toThrow(
+      `STRONGROOM_POOL_SIZE ${JSON.stringify(text)} is not a number from 2 to 90`,
+    )
+  })
+
+  it('has another limit for a database of the operator', () => {
+    refusal({ STRONGROOM_POOL_SIZE: '1001', DATABASE_URL: 'postgres://x' }).toThrow('is not a number from 2 to 1000')
+  })
+})
+
+describe('headers for the collector', () => {
+  it('are decoded', () => {
+    const { otlpHeaders } = readConfig({ OTEL_EXPORTER_OTLP_HEADERS: 'a=1%2C2, b = c=d ' }, [])
+    expect(otlpHeaders).toEqual({ a: '1,2', b: 'c=d' })
+  })
+
+  it('are refused by name if they cannot be, and their value is not repeated', () => {
+    const env = { OTEL_EXPORTER_OTLP_HEADERS: 'a=1,authorization=secret%zz' }
+    expect(() => readConfig(env, [])).toThrow(
+      expect.objectContaining({
+        code: 'config_invalid',
+        message: 'OTEL_EXPORTER_OTLP_HEADERS: the value of "authorization" is not percent-encoded',
+      }),
+    )
+  })
+})
+
+describe('arguments', () => {
+  it.each([[['--port', '8515', '--host', '::1', '--data', '/d']], [['--port=8515', '--host=::1', '--data=/d']]])(
+    'are read as %j',
+    (args) => {
+      const env = { STRONGROOM_PORT: '1', STRONGROOM_HOST: 'x', STRONGROOM_DATA: '/x' }
+      expect(readConfig(env, args)).toMatchObject({ port: 8515, host: '::1', dataDirectory: '/d' })
+    },
+  )
+
+  it.each(['--prot', '--prot=8515', '-p', '8515', '--', '', '--constructor=x'])(
+    'are refused as %j, with those there are',
+    (text) => {
+      expect(() => readConfig({}, [text, '8515'])).toThrow(
+        expect.objectContaining({
+          code: 'config_invalid',
+          message: `the argument ${JSON.stringify(text)} is unknown`,
+          nextStep: 'use --host VALUE, --port VALUE, --data VALUE; everything else is set by variables',
+        }),
+      )
+    },
+  )
+
+  it.each([[['--port']], [['--port=']], [['--data', '--port']], [['--port', '8515', '--data']]])(
+    'need a value: %j',
+    (args) => {
+      refusal({}, args).toThrow('needs a value')
+    },
+  )
+})
