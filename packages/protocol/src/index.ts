@@ -134,6 +134,7 @@ export {
 export type { LiveGrant, LogState, StateUpdate } from './transition/draft.ts'
 export { auditLeaf, type LeafMaterial, type Ledger, leafOf, makeLedger } from './transition/ledger.ts'
 export { type Act, LEAF_TYPES, type LeafType, type Transition, transition } from './transition/transition.ts'
+export { ensureWithinGrace } from './transition/vault.ts'
 export { formatTrustAnchor, parseTrustAnchor, type TrustAnchor } from './trust/anchor.ts'
 export { checkEvidence, type Evidence, type EvidenceVerdict, makeEvidence } from './trust/evidence.ts'
 export {

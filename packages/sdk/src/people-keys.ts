@@ -15,7 +15,6 @@ import {
   type PrivateKeyMaterial,
   parseDeviceSecret,
   parseRecoveryCode,
-  parseTrustAnchor,
   resealPrivateBundle,
   rotateKey,
   sealPrivateBundle,
@@ -30,7 +29,7 @@ import {
 import {
   type Codes,
   connect,
-  ensureAnchor,
+  keptAnchor,
   onDevice,
   type Person,
   pemOf,
@@ -214,8 +213,8 @@ export async function recover(options: RecoverOptions): Promise<Person & { reado
   const { answer, registration } = await registerPassphrase(options.newPassphrase, (registrationRequest) =>
     client.userKeys.recoveryStart({ body: { email, token, registrationRequest } }),
   )
-  const { orgId, userId, kid, trustAnchor, attemptId } = answer
-  if (options.trustAnchor !== undefined) ensureAnchor(trustAnchor, parseTrustAnchor(options.trustAnchor))
+  const { orgId, userId, kid, attemptId } = answer
+  const trustAnchor = keptAnchor(answer.trustAnchor, options.trustAnchor)
   const place = { org: orgId, orgUserId: userId, kid, bundleVersion: answer.recoveryVersion, phcParams: '' as const }
   const from = { key: deriveRecoveryCodeKey(code, place), place, text: answer.recoveryBundle }
   const { identity, material } = await exportPrivateBundle(from.key, place, from.text)

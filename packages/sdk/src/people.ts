@@ -178,7 +178,7 @@ export async function setUp(options: SetUpOptions): Promise<FirstPerson> {
     body: { attemptId, orgName, userName, tenantName, genesis: genesis, ...sealed, ...onDevice(options) },
   })
   const { accessToken, expiresAt, trustAnchor, tenantId } = finish
-  ensureAnchor(trustAnchor, { org: orgId, genesis: documentHash(genesis), origin: log.origin, vkey: log.vkey })
+  ensureAnchor(trustAnchor, { org: orgId, genesis: documentHash(genesis), origin: log.origin, logVkeys: [log.vkey] })
   const { kdf, bundleVersion } = sealed
   return {
     client: connect(options, { accessToken }),
@@ -201,23 +201,37 @@ export interface Pinned {
   readonly org: string
   readonly genesis: string
   readonly origin?: string
-  readonly vkey?: string
+  readonly logVkeys?: readonly string[]
 }
 
-/** The server names an anchor; it must be of the organisation that is known already. */
+/** The server names an anchor; it must be of the organisation that is known already, and of a log with a key that is. */
 export function ensureAnchor(trustAnchor: string, pinned: Pinned): void {
   const { org, genesis, origin, logVkeys } = parseTrustAnchor(trustAnchor)
   const agrees =
-    org === pinned.org &&
-    genesis === pinned.genesis &&
-    (pinned.origin === undefined || origin === pinned.origin) &&
-    (pinned.vkey === undefined || logVkeys.includes(pinned.vkey))
+    org === pinned.org && genesis === pinned.genesis && (pinned.origin === undefined || origin === pinned.origin)
   if (!agrees)
     throw new ProtocolError(
       'genesis_mismatch',
       'the server names another organisation or log than the one that is known',
       { org: pinned.org },
     )
+  // While a log changes its key it signs with both, so one that is known is still among them.
+  if (pinned.logVkeys !== undefined && !pinned.logVkeys.some((vkey) => logVkeys.includes(vkey)))
+    throw new ProtocolError(
+      'log_key',
+      'the log of this server has another key than the one that is known: if that is meant, an administrator gives you the new trust anchor by another way than this server',
+      { org: pinned.org },
+    )
+}
+
+/**
+ * The anchor that was given by another way than the server stays as it is, if the server's agrees: log keys, witnesses and minimum
+ * are what the server is held to. A longer minimum of the server would not do instead: nothing proves that it extends the other.
+ */
+export function keptAnchor(fromServer: string, given: string | undefined): string {
+  if (given === undefined) return fromServer
+  ensureAnchor(fromServer, parseTrustAnchor(given))
+  return given
 }
 
 export interface LoginOptions extends Server {
@@ -236,8 +250,8 @@ export async function login(options: LoginOptions): Promise<Person> {
   const client = connect(options)
   const { proof, exportKey, kdf } = await provePassphrase(client, options)
   const answer = await client.sessions.loginFinish({ body: { ...proof, ...onDevice(options) } })
-  const { accessToken, expiresAt, user, org, kid, bundleVersion, privateBundle, trustAnchor } = answer
-  if (options.trustAnchor !== undefined) ensureAnchor(trustAnchor, parseTrustAnchor(options.trustAnchor))
+  const { accessToken, expiresAt, user, org, kid, bundleVersion, privateBundle } = answer
+  const trustAnchor = keptAnchor(answer.trustAnchor, options.trustAnchor)
   const place = { org: org.orgId, orgUserId: user.userId, kid, bundleVersion, phcParams: kdf.phc }
   const unlockKey = deriveUnlockKey({ exportKey, deviceSecret }, place)
   const { identity, material } = await exportPrivateBundle(unlockKey, place, privateBundle)

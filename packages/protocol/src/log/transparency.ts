@@ -35,6 +35,8 @@ export interface LogPin {
   readonly witnessPolicy: string
   /** The newest checkpoint verified so far, or the minimum a trust anchor names. */
   readonly seen: { readonly size: number; readonly root: Uint8Array } | null
+  /** The newest checkpoint verified so far, where the minimum is larger: a log is only remembered if it extends both. */
+  readonly behind?: LogPin['seen']
   /** The newest recovery this client knows of (9.4); absent or `''` if none. */
   readonly recovered?: string
   /** Keys seen to have ended in a part of the log that was given up since: no log says so any more. */

@@ -1,3 +1,4 @@
+import type { Policy } from '../directory/documents.ts'
 import { ensure } from '../errors.ts'
 import { type Envelope, peekDocument, type VerifiedDocument } from '../identity/document.ts'
 import { principalOf } from '../identity/identifiers.ts'
@@ -239,12 +240,18 @@ async function applyHead(
   return { payload, hash }
 }
 
-/** 3.6: after the grace period nothing is written under a key that a former reader still holds. */
-async function ensureRotated({ draft, before, vaultId }: Work, commit: VaultCommit): Promise<void> {
-  if (!before?.rotationDue || commit.epoch) return
-  const { rotationGraceMs } = await currentPolicy(draft.before)
+async function ensureRotated({ draft, before }: Work, commit: VaultCommit): Promise<void> {
+  if (before?.rotationDue && !commit.epoch) ensureWithinGrace(before, await currentPolicy(draft.before), draft.at)
+}
+
+/** 3.6: after the grace period nothing is written under a key that a former reader still holds. Writers ask it of themselves. */
+export function ensureWithinGrace(
+  { vaultId, rotationDue }: Pick<VaultState, 'vaultId' | 'rotationDue'>,
+  { rotationGraceMs }: Pick<Policy, 'rotationGraceMs'>,
+  at: number,
+): void {
   ensure(
-    draft.at <= before.rotationDue.at + rotationGraceMs,
+    rotationDue === null || at <= rotationDue.at + rotationGraceMs,
     'rotation_due',
     'the vault key must be rotated before anything else is written',
     { vaultId },

@@ -3,13 +3,13 @@ import type { VerifiedDirectory } from '../directory/resolve.ts'
 import { equalBytes } from '../encoding/bytes.ts'
 import { ensure } from '../errors.ts'
 import { principalOf } from '../identity/identifiers.ts'
-import { peekCheckpoint } from '../log/checkpoint.ts'
 import { type KidState, POLICY_NAME, type PolicyState, policyState } from '../log/state.ts'
-import { stateOf } from '../log/transparency.ts'
+import { type LogPin, stateOf, type VerifiedView } from '../log/transparency.ts'
 import { currentAdmins } from '../vault/authority.ts'
 import type { VerifiedProject } from '../vault/project.ts'
 import type { VerifiedHead } from '../vault/vault.ts'
 import {
+  logPinOf,
   MAX_KIDS,
   newestRecovery,
   type OrgTrust,
@@ -39,6 +39,8 @@ export interface VerifiedRound {
   readonly heads: readonly VerifiedHead[]
   readonly projects?: readonly VerifiedProject[]
   readonly now: number
+  /** The log of this read, proven from the newest checkpoint, where the read itself was held against a larger minimum. */
+  readonly link?: VerifiedView | undefined
   /** New keys of known principals that a person has confirmed out of band. */
   readonly confirmed?: ReadonlySet<string>
 }
@@ -59,7 +61,7 @@ export function remember(store: TrustStore, round: VerifiedRound): Remembered {
     { org: directory.org },
   )
   const notices: Notice[] = []
-  const isNewest = compareCheckpoints(old, directory)
+  const isNewest = compareCheckpoints(old, round)
   const next: OrgTrust = {
     ...old,
     ...pinSigners(old, round, isNewest, notices),
@@ -76,24 +78,28 @@ export function remember(store: TrustStore, round: VerifiedRound): Remembered {
  * Two reads may end in another order than they began: the store keeps the longer log and never goes back. False if the
  * read is the older one. Each checkpoint a store takes is proven to extend the one it has, or a fork could slip between.
  */
-function compareCheckpoints(old: OrgTrust, { view }: VerifiedDirectory): boolean {
+function compareCheckpoints(old: OrgTrust, { directory: { org, view }, link }: VerifiedRound): boolean {
   const isOfThisLog = view.recovered === newestRecovery(old)
   ensure(isOfThisLog, 'missing_consistency', 'a recovery was accepted while this was read: read again from there')
-  const seen = old.checkpoint === null ? null : peekCheckpoint(old.checkpoint)
+  const { seen, behind } = logPinOf(org, old)
   if (!seen) return true
   const { size, root } = view.checkpoint
   if (size < seen.size) return false
-  if (size === seen.size) {
-    ensure(equalBytes(seen.root, root), 'log_fork', 'two reads saw different logs of one size', { size })
-    return true
-  }
-  const isLinked = view.since?.size === seen.size && equalBytes(view.since.root, seen.root)
+  const isSame = size !== seen.size || equalBytes(seen.root, root)
+  ensure(isSame, 'log_fork', 'two reads saw different logs of one size', { size })
+  const isLinked = size === seen.size || isSince(view, seen)
   ensure(isLinked, 'missing_consistency', 'another read has moved the store on: read again from there', {
     seen: seen.size,
     now: size,
   })
+  const isOneLog = link?.checkpoint.size === size && equalBytes(link.checkpoint.root, root)
+  const reachesBack = !behind || (isOneLog && isSince(link, behind))
+  ensure(reachesBack, 'missing_consistency', 'nothing links this read to the newest checkpoint of the store')
   return true
 }
+
+const isSince = ({ since }: VerifiedView, seen: NonNullable<LogPin['seen']>): boolean =>
+  since?.size === seen.size && equalBytes(since.root, seen.root)
 
 /** A new key of a known principal is accepted silently only through key.rotate; anything else is seen. */
 function pinSigners(
@@ -211,14 +217,17 @@ const given = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], un
 
 /** Whoever reads learns that the log was restored, also who has lost nothing by it. The list only grows, with the log. */
 function pinRecoveries(
-  { recoveries: known = [], checkpoint }: OrgTrust,
-  { since }: VerifiedDirectory['view'],
+  old: OrgTrust,
+  { org, since }: VerifiedView,
   { recoveries: now = [] }: PolicyState,
   notices: Notice[],
 ): OrgTrust['recoveries'] {
+  const { recoveries: known = [], checkpoint } = old
+  // A minimum says nothing of the recoveries below it: only what was read does.
+  const read = checkpoint === null ? null : (logPinOf(org, old).behind ?? since)
   const isContinued = known.every(({ index, docHash }, i) => now[i]?.index === index && now[i]?.docHash === docHash)
   const added = now.slice(known.length)
-  const isLater = added.every(({ index }) => index >= (since?.size ?? 0))
+  const isLater = added.every(({ index }) => index >= (read?.size ?? 0))
   ensure(isContinued && isLater, 'log_rollback', 'the recoveries of the log are not those already seen')
   for (const { index, docHash } of checkpoint === null ? [] : added)
     notices.push({ code: 'log_recovered', subject: `${index} ${docHash}` })

@@ -1,4 +1,5 @@
 import { fromBase64url } from '../encoding/base64.ts'
+import { equalBytes } from '../encoding/bytes.ts'
 import {
   hash,
   hashOrNone,
@@ -94,6 +95,8 @@ const orgTrust = record(ORG_MEMBERS, {
   recoverQuorum: integer(1, 7),
   /** Every log.recover of the log (9.4); with the time it was accepted, where it gave up something that was seen. */
   recoveries: list(record({ index: integer(), docHash: hash }, { at: integer() }), MAX_CHAIN),
+  /** When the log was last seen to say so: for the head of a vault and the document of a project, by its hash. */
+  seenAt: dictionary(hash, integer()),
 })
 export type OrgTrust = Of<typeof orgTrust>
 export type SignerPin = Of<typeof signerPin>
@@ -124,12 +127,18 @@ export function parseTrustStore(json: string): TrustStore {
 export const serialiseTrustStore = (trust: TrustStore): string =>
   `${JSON.stringify(store(trust, 'trust store'), null, 2)}\n`
 
-/** Pins an organisation. A second, different anchor for a known organisation is a mismatch, not an update. */
+/**
+ * Pins an organisation. A second, different anchor for a known organisation is a mismatch, not an update; one that asks for a
+ * longer log raises the minimum.
+ */
 export function pinAnchor(trust: TrustStore, anchor: TrustAnchor, mode: OrgTrust['mode']): TrustStore {
   const known = Object.hasOwn(trust.orgs, anchor.org) ? trust.orgs[anchor.org] : undefined
   if (known) {
     ensureSameAnchor(known, anchor)
-    return trust
+    const minimum = raisedMinimum(known, anchor.minimum)
+    return minimum === known.minimum
+      ? trust
+      : { ...trust, orgs: { ...trust.orgs, [anchor.org]: { ...known, minimum } } }
   }
   const fresh: OrgTrust = {
     genesis: anchor.genesis,
@@ -160,17 +169,41 @@ function ensureSameAnchor(known: OrgTrust, { org, genesis, origin, logVkeys, tlo
   })
 }
 
+/** Never lowered. One above the kept size of a known recovery may be of the part that was given up, and is dropped (9.4). */
+function raisedMinimum(known: OrgTrust, given: TrustAnchor['minimum']): OrgTrust['minimum'] {
+  const { minimum, recoveries = [] } = known
+  if (!given || recoveries.some(({ index }) => index < given.size)) return minimum
+  const root = fromBase64url(given.root)
+  for (const seen of [readBy(known), minimumOf(known)])
+    ensure(
+      seen?.size !== given.size || equalBytes(seen.root, root),
+      'log_fork',
+      'the anchor names another log than was seen',
+      { size: given.size },
+    )
+  return given.size > (minimum?.size ?? 0) ? given : minimum
+}
+
 export function orgTrustOf(trust: TrustStore, org: string): OrgTrust {
   const known = Object.hasOwn(trust.orgs, org) ? trust.orgs[org] : undefined
   ensure(known, 'genesis_mismatch', 'this organisation is not pinned', { org })
   return known
 }
 
+const readBy = ({ checkpoint }: OrgTrust): LogPin['seen'] => (checkpoint === null ? null : peekCheckpoint(checkpoint))
+
+const minimumOf = ({ minimum }: OrgTrust): LogPin['seen'] =>
+  minimum && { size: minimum.size, root: fromBase64url(minimum.root) }
+
+/** The larger one of checkpoint and minimum; and the checkpoint, where that is the smaller one. */
+function seenBy(trust: OrgTrust): Pick<LogPin, 'seen' | 'behind'> {
+  const [read, minimum] = [readBy(trust), minimumOf(trust)]
+  if (!read || !minimum || read.size >= minimum.size) return { seen: read ?? minimum }
+  return { seen: minimum, behind: read }
+}
+
 /** What the next transparency object is held against; its size is the `Tlog-Have` of the request. */
 export function logPinOf(org: string, trust: OrgTrust): LogPin {
-  const seen = trust.checkpoint
-    ? peekCheckpoint(trust.checkpoint)
-    : trust.minimum && { size: trust.minimum.size, root: fromBase64url(trust.minimum.root) }
   const recovered = newestRecovery(trust)
   const ended = endedKeys(trust)
   return {
@@ -178,7 +211,7 @@ export function logPinOf(org: string, trust: OrgTrust): LogPin {
     origin: trust.origin,
     logKeys: trust.logVkeys,
     witnessPolicy: trust.tlogPolicy,
-    seen,
+    ...seenBy(trust),
     ...(recovered !== '' && { recovered }),
     ...(ended.size > 0 && { ended }),
   }

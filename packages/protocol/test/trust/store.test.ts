@@ -76,6 +76,14 @@ describe('a trust store', () => {
     expect(await codeOf(changed((org) => Object.assign(org, { signers: { bob: {} } })))).toBe('malformed')
   })
 
+  it('may say when something was last seen, and need not', async () => {
+    const seen = (seenAt: unknown) => codeOf(changed((org) => Object.assign(org, { seenAt })))
+    expect(await seen({ ['A'.repeat(43)]: 1 })).toBe('accepted')
+    expect(await codeOf(changed((org) => delete org.seenAt))).toBe('accepted')
+    for (const wrong of [[], null, { ['A'.repeat(43)]: '1' }, { nowhere: 1 }])
+      expect(await seen(wrong)).toBe('malformed')
+  })
+
   it('is not written if it could not be read again', async () => {
     const org = orgTrustOf(full, ORG)
     const broken: TrustStore = { ...full, orgs: { [ORG]: { ...org, origin: 'x'.repeat(257) } } }

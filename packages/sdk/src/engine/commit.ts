@@ -1,7 +1,10 @@
 import {
   type BuiltCommit,
   type Commit,
+  claimedKind,
   documentHash,
+  ensureWithinGrace,
+  epochNew,
   type ItemBase,
   ProtocolError,
   type VerifiedHead,
@@ -13,6 +16,7 @@ import { indexOf, membersOf, verifySigned } from './answers.ts'
 import { loadVault, VaultMoved, verifyMaterial } from './content.ts'
 import { proveCommitted } from './inclusion.ts'
 import type { KnownVault } from './memory.ts'
+import { readPolicy } from './policy.ts'
 import { pause } from './queue.ts'
 import type { Receipt } from './receipt.ts'
 import { sendUntilAnswered } from './send.ts'
@@ -120,13 +124,31 @@ async function attempt(
 ): Promise<Outcome> {
   try {
     const built = await work.build(known, isFresh)
+    for (const [i, { commit }] of built.entries())
+      if (!bringsKey(commit)) await ensureRotated(actor, known[i] as KnownVault, options)
     const outcome = await submit(actor, { known, built, work, turn }, options)
     if (outcome.committed) keepContent(actor, built, outcome.committed)
     return outcome
   } catch (error) {
-    if (error instanceof VaultMoved) return { newer: undefined }
+    // Somebody may have rotated the key since.
+    const isOverdue = error instanceof ProtocolError && error.code === 'rotation_due'
+    if (error instanceof VaultMoved || (isOverdue && !isFresh)) return { newer: undefined }
     throw error
   }
+}
+
+const bringsKey = ({ docs }: Commit): boolean => docs.some((envelope) => claimedKind(envelope) === epochNew.name)
+
+/**
+ * Docs/reference/protocol.md 3.6: a server that goes on taking what is under a key that a former reader holds gets nothing from here.
+ * Values are refused before they are encrypted, where the key for them is asked for, and any commit before it is sent.
+ */
+export async function ensureRotated(actor: Actor, { head }: KnownVault, options: CallerOptions): Promise<void> {
+  const { state, directory } = head.vault
+  if (state.rotationDue === null) return
+  // Not every answer proves it; without proof there is no grace to go by.
+  const policy = directory.policy ?? (await readPolicy(actor, options)).policy
+  ensureWithinGrace(state, policy, actor.now())
 }
 
 interface Submission {

@@ -4,6 +4,7 @@ import { membersOf, refuseUnless } from './answers.ts'
 import { type CachedAnswer, cacheKey, getAnswer } from './cache.ts'
 import { openAnswer } from './environment-answer.ts'
 import { type Receipt, receiptOf } from './receipt.ts'
+import { latestFetch } from './seen.ts'
 import { alarming, type Pins, pinsOf, REFRESH_MS } from './verified.ts'
 
 // Reading without the server: the cached answer goes through the whole verification again, against the trust store of now.
@@ -15,10 +16,12 @@ export interface CachedRead {
 
 /** Undefined where nothing is cached. Refuses with `stale_view` what is too old, with `vault_rollback` what is older than was seen. */
 export async function readCached(actor: Actor, vaultId: string, maxAgeMs: number): Promise<CachedRead | undefined> {
-  const cached = await getAnswer(actor.cache, cacheKey(actor.org, vaultId, actor.identity.kid))
-  if (!cached) return undefined
+  const found = await getAnswer(actor.cache, cacheKey(actor.org, vaultId, actor.identity.kid))
+  if (!found) return undefined
   const pins = pinsOf(actor, await actor.trust.read())
-  const { answer, fetchedAt } = cached
+  const { answer } = found
+  const fetchedAt = Math.min(found.fetchedAt, latestFetch(pins.org, pins.org.vaults[vaultId]?.headHash))
+  const cached = { answer, fetchedAt }
   if (isGivenUp(cached, pins.org)) return undefined
   ensureYoung(cached, pins.org, actor.now(), maxAgeMs)
   const open = (): Promise<CachedRead> => openCached(actor, vaultId, cached, pins, maxAgeMs)
@@ -28,14 +31,12 @@ export async function readCached(actor: Actor, vaultId: string, maxAgeMs: number
   })
 }
 
-/** What is cached says itself when it was fetched; the trust store knows when the server was last heard at all. */
-export function ensureYoung(
-  { fetchedAt }: CachedAnswer,
-  { checkpointAt }: OrgTrust,
-  now: number,
-  maxAgeMs: number,
-): void {
-  const ageMs = now - Math.min(fetchedAt, checkpointAt + REFRESH_MS)
+/** What is cached says itself when it was fetched; the trust store knows when the server was last heard, at all and of a project. */
+export function ensureYoung({ answer, fetchedAt }: CachedAnswer, trust: OrgTrust, now: number, maxAgeMs: number): void {
+  // Which project an answer claims to be of, if any, is verified with the rest.
+  const { projectId } = (answer ?? {}) as { projectId?: unknown }
+  const latest = latestFetch(trust, trust.projects[String(projectId)]?.docHash)
+  const ageMs = now - Math.min(fetchedAt, trust.checkpointAt + REFRESH_MS, latest)
   refuseUnless(ageMs <= maxAgeMs, 'stale_view', 'the cached answer is older than allowed', { ageMs, maxAgeMs })
   refuseUnless(ageMs >= 0, 'stale_view', 'the cached answer is of a time to come', { ageMs })
 }

@@ -14,12 +14,14 @@ import {
   type TrustStore,
   type VerifiedDirectory,
   type VerifiedHead,
+  type VerifiedView,
 } from '@strongroom/protocol'
 import type { CallOptions } from '../client.ts'
 import type { Actor, CallerOptions } from './actor.ts'
 import { evidenceAnswer, refuseUnless } from './answers.ts'
 import { pause } from './queue.ts'
 import { checkWitnessed, makePatience } from './quorum.ts'
+import { isSeenLately, withSeen } from './seen.ts'
 
 // The one way an answer becomes a result: asked for with the pinned size, verified against the pins, remembered, and only then
 // released. A refusal changes nothing in the trust store but for the alarm.
@@ -88,20 +90,25 @@ export async function readVerified<T>(actor: Actor, question: Question<T>, { sig
     const answer = await question.ask({ ...(have !== undefined && { have }), ...(signal && { signal }) })
     const org = { ...pins.org, tlogPolicy: pins.log.witnessPolicy }
     const refusal = { vaultId: question.vaultId, form: question.form, answer, org }
-    const check = () => checkWitnessed(actor, question, answer, pins, patience)
+    const check = async () => {
+      const outcome = await checkWitnessed(actor, question, answer, pins, patience)
+      if (!outcome.checked || !pins.log.behind) return { ...outcome, link: undefined }
+      const { readLink } = await import('./log-link.ts')
+      return { ...outcome, link: await readLink(actor, pins.log, { signal }) }
+    }
     const outcome = await alarming(actor, refusal, () => orRestored(actor, refusal, check, { signal }))
     if (outcome === RESTORED && tries < MAX_TRIES) {
       tries += 1
       continue
     }
-    const { checked, waitMs } = outcome === RESTORED ? await alarming(actor, refusal, check) : outcome
+    const { checked, waitMs, link } = outcome === RESTORED ? await alarming(actor, refusal, check) : outcome
     if (waitMs !== undefined) {
       await pause(waitMs, signal)
       continue
     }
     const keeping = async (): Promise<boolean> => {
       if (!question.isWrite) ensurePolicyProven(checked.rounds)
-      return keep(actor, checked.rounds)
+      return keep(actor, checked.rounds, link)
     }
     if (await alarming(actor, refusal, keeping)) return checked.result
     if (tries >= MAX_TRIES)
@@ -140,13 +147,13 @@ function ensurePolicyProven(rounds: readonly Round[]): void {
 }
 
 /** False if the store has moved on since the pins were read, so that nothing links this read to it: it has to be read again. */
-async function keep(actor: Actor, rounds: readonly Round[]): Promise<boolean> {
+async function keep(actor: Actor, rounds: readonly Round[], link: VerifiedView | undefined): Promise<boolean> {
   try {
-    await rememberRounds(actor, rounds)
+    await rememberRounds(actor, rounds, link)
     return true
   } catch (error) {
     if (error instanceof ProtocolError && error.code === 'missing_consistency') return false
-    if (await isConfirmed(actor, error)) return keep(actor, rounds)
+    if (await isConfirmed(actor, error)) return keep(actor, rounds, link)
     throw error
   }
 }
@@ -160,7 +167,7 @@ async function isConfirmed(actor: Actor, error: unknown): Promise<boolean> {
   return isTrusted && actor.policy.confirmed.has(kid)
 }
 
-async function rememberRounds(actor: Actor, rounds: readonly Round[]): Promise<void> {
+async function rememberRounds(actor: Actor, rounds: readonly Round[], link: VerifiedView | undefined): Promise<void> {
   const notices: Notice[] = []
   if (rounds.length === 0) return
   const remembering = (store: TrustStore): TrustStore => {
@@ -168,10 +175,11 @@ async function rememberRounds(actor: Actor, rounds: readonly Round[]): Promise<v
     let next = store
     for (const { directory, heads } of rounds) {
       const { confirmed } = actor.policy
-      const remembered = remember(next, { directory, heads, now: actor.now(), confirmed })
+      const remembered = remember(next, { directory, heads, now: actor.now(), confirmed, link })
       notices.push(...remembered.notices)
       next = remembered.store
     }
+    next = withSeen(next, actor.org, rounds, actor.now())
     return saysTheSame(store, next, actor.org) ? store : next
   }
   // What is known already needs no lock: it was so when the store was read.
@@ -188,9 +196,11 @@ export const REFRESH_MS = 60_000
 
 function saysTheSame(before: TrustStore, after: TrustStore, org: string): boolean {
   const [old, next] = [orgTrustOf(before, org), orgTrustOf(after, org)]
-  if (next.checkpointAt - old.checkpointAt >= REFRESH_MS) return false
-  return JSON.stringify({ ...old, checkpointAt: 0 }) === JSON.stringify({ ...next, checkpointAt: 0 })
+  if (next.checkpointAt - old.checkpointAt >= REFRESH_MS || !isSeenLately(old, next)) return false
+  return withoutTimes(old) === withoutTimes(next)
 }
+
+const withoutTimes = ({ seenAt: _, ...trust }: OrgTrust): string => JSON.stringify({ ...trust, checkpointAt: 0 })
 
 interface Refusal {
   readonly vaultId: string | undefined

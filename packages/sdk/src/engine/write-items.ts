@@ -14,7 +14,7 @@ import {
 import type { CallOptions } from '../client.ts'
 import type { Actor, CallerOptions } from './actor.ts'
 import { refuseUnless } from './answers.ts'
-import { type Built, type Committed, commitWork, type Work } from './commit.ts'
+import { type Built, type Committed, commitWork, ensureRotated, type Work } from './commit.ts'
 import {
   changesOf,
   type NewItem,
@@ -53,12 +53,16 @@ export interface Written extends Committed {
 /** How planned items become one commit; `terms` are those of the head in hand if absent. */
 export interface ItemWork {
   plan(context: PlanContext): Promise<readonly PlannedItem[]>
+  /** Throws where the head it is to be built on does not allow it. */
+  check?(context: PlanContext): void
   terms?(known: KnownVault): HeadTerms
   send(commit: Commit, options: CallOptions, items: readonly SignedItem[]): Promise<unknown>
   readonly overwrites?: boolean
+  /** Planned anew on every newer head: what it is about was found by name, and a name may mean something else by now. */
+  readonly replans?: boolean
 }
 
-export interface ChangeOptions extends CallerOptions {
+export interface ChangeOptions extends CallerOptions, Pick<ItemWork, 'check'> {
   /** `refuse`, the default, or `overwrite`: the own change wins over what others did to the same thing. */
   readonly collisions?: 'refuse' | 'overwrite'
 }
@@ -71,7 +75,7 @@ export function changeItems(
   actor: Actor,
   vaultId: string,
   edits: VaultEdits,
-  { collisions = 'refuse', ...options }: ChangeOptions = {},
+  { collisions = 'refuse', check, ...options }: ChangeOptions = {},
 ): Promise<Written> {
   const created = (edits.create ?? []).map(newItem)
   const changes = changesOf(edits)
@@ -87,12 +91,13 @@ export function changeItems(
       },
       send: (commit, call, items) => sendItems(actor, vaultId, { commit, items }, call),
       overwrites: collisions === 'overwrite',
+      ...(check && { check }),
     },
     options,
   )
 }
 
-/** One commit of items: planned once, then carried over from head to head until it is in. */
+/** One commit of items: planned once, then carried over from head to head until it is in, unless it is to be planned anew. */
 export async function commitItems(
   actor: Actor,
   vaultId: string,
@@ -107,7 +112,8 @@ export async function commitItems(
     if (!known) throw new Error('a commit of items is about one vault')
     const dek = await currentDek(actor, known, options)
     const context = { actor, known, isFresh, dek, options }
-    planned = planned ? await rebaseAll(context, planned, work) : await work.plan(context)
+    work.check?.(context)
+    planned = planned && !work.replans ? await rebaseAll(context, planned, work) : await work.plan(context)
     ensureOnce(planned)
     for (const { edit } of planned) touched.add(edit.itemId)
     const place = { org: actor.org, vaultId, at: actor.now() }
@@ -138,7 +144,9 @@ async function rebaseAll(
   }
 }
 
+/** The key that is written under. Refuses with `rotation_due` one that a former reader has held for longer than the grace. */
 export async function currentDek(actor: Actor, known: KnownVault, options: CallerOptions): Promise<Dek> {
+  await ensureRotated(actor, known, options)
   const dek = (await keysFor(actor, known.head, options)).get(known.head.payload.dekVersion)
   if (!dek) throw new ProtocolError('unwrapped_key_missing', 'there is no wrapped key for the current version')
   return dek

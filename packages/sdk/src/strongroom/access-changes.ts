@@ -7,7 +7,7 @@ import { vaultIdOf, verifiedVault } from './names.ts'
 import type { AccessEntry, AccessOptions, AccessTarget, Next } from './permissions.ts'
 import { adminsDocuments, signedAdmins } from './project-changes.ts'
 import { type ProjectQuestion, type ProjectRead, readProject } from './project-read.ts'
-import { roleName, roleOf } from './vaults.ts'
+import { roleName, roleOf } from './vault-reads.ts'
 
 // A list of who has access is replaced as a whole; one entry more or less is a change of the list in force.
 

@@ -1,11 +1,10 @@
-import type { agents as agentRoutes, Output, Permission, TenantRole } from '@strongroom/contract'
+import type { Permission, TenantRole } from '@strongroom/contract'
 import type { Rotation } from '@strongroom/protocol'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core } from './core.ts'
 import { type ListParams, numberedPages, type PagePromise } from './pages.ts'
-import { ConfigError } from './public-errors.ts'
 import type { RuntimeKeyOptions } from './runtime-keys.ts'
-import { Secret } from './secret.ts'
+import type { Secret } from './secret.ts'
 
 export type MachinePermission = Permission | (string & {})
 
@@ -176,30 +175,7 @@ export interface Agents {
   ): ApiPromise<{ readonly direct: readonly RoleEntry[] }>
 }
 
-type AgentRow = Output<typeof agentRoutes.get>['agent']
-
-export const agentOf = (row: AgentRow): Agent => ({
-  agentId: row.agentId,
-  domainTenantId: row.domainTenantId,
-  name: row.name,
-  description: row.description,
-  status: row.status,
-  permissions: row.permissions,
-  securityGroups: row.securityGroups,
-  expiresAt: row.expiresAt ? new Date(row.expiresAt) : null,
-  networks: row.networks,
-  createdAt: new Date(row.createdAt),
-})
-
-/** The API key of an answer; refuses an answer that was given before. */
-export function shownOnce(apiKey: string | null, agentId: string): Secret {
-  if (apiKey !== null) return new Secret(apiKey, { ref: `API key of agent:${agentId}`, name: 'API key' })
-  throw new ConfigError('this call was made before: its API key was shown then, and is not shown twice', {
-    code: 'secret_already_shown',
-    hint: 'Make a new key with agents.rotateApiKey.',
-  })
-}
-
+const rows = () => import('./agent-rows.ts')
 const endorsing = () => import('./agent-endorsement.ts')
 
 export function agentsOf(core: Core): Agents {
@@ -209,29 +185,25 @@ export function agentsOf(core: Core): Agents {
         (page, more) =>
           core.run(more, async ({ client, options: call }) => {
             const { agents, meta } = await client.agents.list({ query: { ...page, ...(status && { status }) } }, call)
-            return { rows: agents.map(agentOf), meta }
+            return { rows: agents.map((await rows()).agentOf), meta }
           }),
         params,
         options,
       ),
     get: (id, options) =>
       core.call(options, async ({ client, options: call }) =>
-        agentOf((await client.agents.get({ params: { id } }, call)).agent),
+        (await rows()).agentOf((await client.agents.get({ params: { id } }, call)).agent),
       ),
     me: (options) =>
-      core.call(options, async ({ client, options: call }) => agentOf((await client.agents.me({}, call)).agent)),
+      core.call(options, async ({ client, options: call }) =>
+        (await rows()).agentOf((await client.agents.me({}, call)).agent),
+      ),
     create: (agent, options) =>
       core.keyed(options, async (place) => (await import('./agent-keys.ts')).createAgent(core.config, place, agent)),
-    update: (id, { permissions, securityGroups, expiresAt, networks, ...change }, options) =>
+    update: (id, change, options) =>
       core.call(options, async ({ client, options: call }) => {
-        const body = {
-          ...change,
-          ...(permissions && { permissions: [...permissions] as Permission[] }),
-          ...(securityGroups && { securityGroups: [...securityGroups] }),
-          ...(expiresAt !== undefined && { expiresAt: expiresAt?.toISOString() ?? null }),
-          ...(networks && { networks: [...networks] }),
-        }
-        return agentOf((await client.agents.update({ params: { id }, body }, call)).agent)
+        const { agentOf, changeOf } = await rows()
+        return agentOf((await client.agents.update({ params: { id }, body: changeOf(change) }, call)).agent)
       }),
     archive: (id, options) =>
       core.call(options, async ({ client, options: call }) => {
@@ -248,7 +220,7 @@ export function agentsOf(core: Core): Agents {
       core.keyed(options, async (place) => (await endorsing()).revokeKey(place, keyId, reason)),
     rotateApiKey: (id, options) =>
       core.call(options, async ({ client, options: call }) =>
-        shownOnce((await client.agents.regenerateApiKey({ params: { id } }, call)).apiKey, id),
+        (await rows()).shownOnce((await client.agents.regenerateApiKey({ params: { id } }, call)).apiKey, id),
       ),
     simulate: (id, body, options) =>
       core.call(options, ({ client, options: call }) => client.agents.simulate({ params: { id }, body }, call)),

@@ -2,7 +2,9 @@ import type { ItemChange as EngineChange } from '../engine/item-changes.ts'
 import { moveItem } from '../engine/move-item.ts'
 import { changeItems, importItems } from '../engine/write-items.ts'
 import type { KeyedPlace } from './core.ts'
-import { type ItemChange, type ItemPlace, locate, type NewField, type NewItem } from './items.ts'
+import { ensureNotBlank, itemNameCheck } from './given-names.ts'
+import { locate } from './item-reads.ts'
+import type { ItemChange, ItemPlace, NewField, NewItem } from './items.ts'
 import { vaultIdOf } from './names.ts'
 import { fieldValue } from './write-secret.ts'
 
@@ -35,8 +37,11 @@ const newItemOf = ({ name, website, fields }: NewItem) => ({
 })
 
 export async function create(place: KeyedPlace, vault: string, item: NewItem): Promise<ItemPlace> {
+  const check = itemNameCheck(item.name)
+  for (const { label } of item.fields) ensureNotBlank('field', label)
   const vaultId = await vaultIdOf(place, vault)
-  const { items } = await changeItems(place.actor, vaultId, { create: [newItemOf(item)] }, place.options)
+  const edits = { create: [newItemOf(item)] }
+  const { items } = await changeItems(place.actor, vaultId, edits, { ...place.options, check })
   return { vaultId, itemId: items[0]?.itemId ?? '' }
 }
 
@@ -53,8 +58,11 @@ export async function importAll(
 }
 
 export async function update(place: KeyedPlace, vault: string, item: string, change: ItemChange): Promise<ItemPlace> {
+  const { name, add = [], edit = [] } = change
+  for (const { label } of [...add, ...edit]) if (label !== undefined) ensureNotBlank('field', label)
   const { vaultId, itemId } = await locate(place, vault, item)
-  await changeItems(place.actor, vaultId, { edit: [changeOf(itemId, change)] }, place.options)
+  const more = { ...place.options, ...(name !== undefined && { check: itemNameCheck(name, itemId) }) }
+  await changeItems(place.actor, vaultId, { edit: [changeOf(itemId, change)] }, more)
   return { vaultId, itemId }
 }
 

@@ -1,7 +1,8 @@
 import * as engine from '../engine/item-versions.ts'
 import type { ItemRead } from '../engine/items.ts'
 import type { KeyedPlace } from './core.ts'
-import { type ItemPlace, type ItemVersion, locate } from './items.ts'
+import { locate } from './item-reads.ts'
+import type { ItemPlace, ItemVersion } from './items.ts'
 import { ValidationError } from './public-errors.ts'
 
 export async function versions(place: KeyedPlace, vault: string, item: string): Promise<readonly ItemVersion[]> {

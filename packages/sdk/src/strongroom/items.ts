@@ -1,12 +1,7 @@
-import type { ItemRow } from '@strongroom/protocol'
-import { type ItemRead, listItems, readItem } from '../engine/items.ts'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core, KeyedPlace } from './core.ts'
-import { inVault, pick } from './names.ts'
-import { ITEMS, itemsThatAre } from './read-secrets.ts'
-import { type Receipt, receiptFrom } from './receipt.ts'
-import { formatRef } from './refs.ts'
-import { Secret } from './secret.ts'
+import type { Receipt } from './receipt.ts'
+import type { Secret } from './secret.ts'
 
 export interface ItemSummary {
   readonly itemId: string
@@ -89,95 +84,46 @@ export interface ItemVersion {
   readonly isReadable: boolean
 }
 
-const ARCHIVED = { ...ITEMS, what: 'archived item' } as const
-
 export interface ItemPlace {
   readonly vaultId: string
   readonly itemId: string
 }
 
-/** The vault and the item that is meant, by ids or verified names. */
-export async function locate(
-  place: KeyedPlace,
-  vault: string,
-  item: string,
-  status: ItemRow['status'] = 'active',
-): Promise<ItemPlace> {
-  const { actor, options } = place
-  const { head, items } = await inVault(place, vault, (vaultId) => listItems(actor, vaultId, options))
-  const { itemId }: ItemRow = pick(itemsThatAre(status, items), item, status === 'active' ? ITEMS : ARCHIVED)
-  return { vaultId: head.vault.vaultId, itemId }
-}
-
+const reads = () => import('./item-reads.ts')
 const changes = () => import('./item-changes.ts')
 const past = () => import('./item-versions.ts')
 
 export function itemsOf(core: Core): Items {
   const { onReveal } = core.config.hooks
-  const itemOf = ({ head, receipt: proof, fields, itemVersion, itemId, name, website, status }: ItemRead): Item => {
-    const receipt = receiptFrom(proof)
-    const vault = head.payload.meta.name
-    const shown = fields.map(({ fieldId, label, env, rev, value }) => {
-      const ref = formatRef({ vault, item: name, field: label })
-      const secret = new Secret(value.value, { ref, name: label, version: rev, receipt, onReveal })
-      return { fieldId, label, isEnvironmentVariable: env, secret }
-    })
-    return { itemId, name, website, status, version: itemVersion, vaultId: receipt.vaultId, fields: shown, receipt }
-  }
-  const read = async ({ actor, options }: KeyedPlace, vaultId: string, itemId: string): Promise<Item> =>
-    itemOf(await readItem(actor, vaultId, itemId, options))
+  const read = async (place: KeyedPlace, found: ItemPlace): Promise<Item> =>
+    (await reads()).readOne(place, found, onReveal)
   return {
-    list: (vault, { status: wanted = 'active', ...options } = {}) =>
-      core.keyed(options, async (place) => {
-        const rows = await inVault(place, vault, (vaultId) => listItems(place.actor, vaultId, place.options))
-        const labels = new Map<string, string[]>()
-        for (const { itemId, label } of rows.environment) labels.set(itemId, [...(labels.get(itemId) ?? []), label])
-        return itemsThatAre(wanted, rows.items).map(({ itemId, name, website, status, itemVersion }) => ({
-          itemId,
-          name,
-          website,
-          status,
-          version: itemVersion,
-          labels: labels.get(itemId) ?? [],
-        }))
-      }),
+    list: (vault, { status, ...options } = {}) =>
+      core.keyed(options, async (place) => (await reads()).listAll(place, vault, status)),
     get: (vault, item, options) =>
-      core.keyed(options, async (place) => {
-        const { vaultId, itemId } = await locate(place, vault, item)
-        return read(place, vaultId, itemId)
-      }),
+      core.keyed(options, async (place) => read(place, await (await reads()).locate(place, vault, item))),
     create: (vault, item, options) =>
-      core.keyed(options, async (place) => {
-        const { vaultId, itemId } = await (await changes()).create(place, vault, item)
-        return read(place, vaultId, itemId)
-      }),
+      core.keyed(options, async (place) => read(place, await (await changes()).create(place, vault, item))),
     import: (vault, items, { onProgress, ...options } = {}) =>
       core.keyed(options, async (place) => (await changes()).importAll(place, vault, items, onProgress)),
     update: (vault, item, change, options) =>
-      core.keyed(options, async (place) => {
-        const { vaultId, itemId } = await (await changes()).update(place, vault, item, change)
-        return read(place, vaultId, itemId)
-      }),
+      core.keyed(options, async (place) => read(place, await (await changes()).update(place, vault, item, change))),
     move: (vault, item, to, options) =>
-      core.keyed(options, async (place) => {
-        const { vaultId, itemId } = await (await changes()).move(place, vault, item, to.vault)
-        return read(place, vaultId, itemId)
-      }),
+      core.keyed(options, async (place) => read(place, await (await changes()).move(place, vault, item, to.vault))),
     archive: (vault, item, options) =>
       core.keyed(options, async (place) => (await changes()).archive(place, vault, item)),
     restore: (vault, item, options) =>
-      core.keyed(options, async (place) => {
-        const { vaultId, itemId } = await (await changes()).restore(place, vault, item)
-        return read(place, vaultId, itemId)
-      }),
+      core.keyed(options, async (place) => read(place, await (await changes()).restore(place, vault, item))),
     versions: (vault, item, options) =>
       core.keyed(options, async (place) => (await past()).versions(place, vault, item)),
     version: (vault, item, version, options) =>
-      core.keyed(options, async (place) => itemOf(await (await past()).version(place, vault, item, version))),
-    restoreVersion: (vault, item, version, options) =>
       core.keyed(options, async (place) => {
-        const { vaultId, itemId } = await (await past()).restoreVersion(place, vault, item, version)
-        return read(place, vaultId, itemId)
+        const found = await (await past()).version(place, vault, item, version)
+        return (await reads()).itemOf(found, onReveal)
       }),
+    restoreVersion: (vault, item, version, options) =>
+      core.keyed(options, async (place) =>
+        read(place, await (await past()).restoreVersion(place, vault, item, version)),
+      ),
   }
 }

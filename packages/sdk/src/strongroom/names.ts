@@ -95,7 +95,8 @@ async function candidateFor({ session, actor, options, isOffline }: Place, asked
 const MOST_VERIFIED = 32
 const AT_ONCE = 8
 
-const orAbsent = <T>(read: Promise<T>): Promise<T | undefined> =>
+/** Undefined for a vault that is gone, or not the caller's. */
+export const orAbsent = <T>(read: Promise<T>): Promise<T | undefined> =>
   read.catch((error: unknown) => {
     if (isAbsentVault(error)) return undefined
     throw error

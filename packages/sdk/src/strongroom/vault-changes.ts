@@ -6,25 +6,18 @@ import { reencrypt } from '../engine/reencrypt.ts'
 import { readVerified, roundOf } from '../engine/verified.ts'
 import { archiveVault, createVault, renameVault, restoreVault } from '../engine/write-vaults.ts'
 import type { KeyedPlace } from './core.ts'
+import { ensureVaultName } from './given-names.ts'
 import { archivedVaultId, vaultIdOf } from './names.ts'
-import {
-  type Classification,
-  type NewVault,
-  type RotateVaultKey,
-  roleOf,
-  type SyncedVault,
-  type SyncPayload,
-} from './vaults.ts'
+import { roleOf } from './vault-reads.ts'
+import type { Classification, NewVault, RotateVaultKey, SyncedVault, SyncPayload } from './vaults.ts'
 
 // What changes vaults, and what brings them all over.
 
-export async function create(
-  { actor, options }: KeyedPlace,
-  { name, classification, access = [] }: NewVault,
-): Promise<string> {
+export async function create(place: KeyedPlace, { name, classification, access = [] }: NewVault): Promise<string> {
+  await ensureVaultName(place, name)
   const others = access.map(({ principal, role }) => ({ p: principal, role: roleOf(role) }))
   const made = { name, ...(classification && { classification }), access: others }
-  return (await createVault(actor, made, options)).vaultId
+  return (await createVault(place.actor, made, place.options)).vaultId
 }
 
 export async function update(
@@ -33,6 +26,7 @@ export async function update(
   change: { readonly name?: string; readonly classification?: Classification },
 ): Promise<string> {
   const vaultId = await vaultIdOf(place, vault)
+  if (change.name !== undefined) await ensureVaultName(place, change.name, vaultId)
   await renameVault(place.actor, vaultId, change, place.options)
   return vaultId
 }

@@ -1,10 +1,8 @@
-import type { Vault as ListedVault } from '@strongroom/contract'
-import type { AclEntry } from '@strongroom/protocol'
-import type { Signer, VerifiedVaultRead } from '../engine/vaults.ts'
+import type { Signer } from '../engine/vaults.ts'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core, KeyedPlace } from './core.ts'
 import { verifiedVault } from './names.ts'
-import { type Receipt, receiptFrom } from './receipt.ts'
+import type { Receipt } from './receipt.ts'
 
 export type Classification = 'public' | 'internal' | 'confidential' | 'restricted'
 export type AccessRole = 'READ' | 'WRITE' | 'ADMIN'
@@ -99,63 +97,17 @@ export interface Vaults {
   sync(params?: { readonly since?: string }, options?: RequestOptions): ApiPromise<SyncPayload>
 }
 
-export const roleName = (role: AclEntry['role']): AccessRole => role.toUpperCase() as AccessRole
-export const roleOf = (role: AccessRole): AclEntry['role'] => role.toLowerCase() as AclEntry['role']
-
-const listed = ({
-  vaultId,
-  name,
-  classification,
-  status,
-  role,
-  itemCount,
-  headVersion,
-  rotationDue,
-}: ListedVault): Vault => ({
-  vaultId,
-  name,
-  classification,
-  status,
-  role,
-  itemCount,
-  headVersion,
-  rotationDue: rotationDue === null ? null : new Date(rotationDue),
-})
-
-const vaultOf = (read: VerifiedVaultRead): Vault => ({
-  vaultId: read.vaultId,
-  name: read.name,
-  classification: read.classification,
-  status: read.status,
-  role: read.role === undefined ? null : roleName(read.role),
-  itemCount: read.itemCount,
-  headVersion: read.headVersion,
-  rotationDue: read.rotationDue === null ? null : new Date(read.rotationDue),
-  olderKeys: read.draining,
-  receipt: receiptFrom(read.receipt),
-})
-
-async function holdersOf(place: KeyedPlace, asked: string): Promise<readonly KeyHolder[]> {
-  const { actor, options } = place
-  const { vaultId, access } = await verifiedVault(place, asked)
-  const { data } = await actor.client.keys.holders({ params: { vaultId } }, options)
-  const claimed = new Map(data.map((holder) => [holder.principal, holder]))
-  return access.map(({ p, role }) => ({
-    principal: p,
-    kind: p.startsWith('user:') ? 'user' : 'agent',
-    name: claimed.get(p)?.name ?? '',
-    role: roleName(role),
-    keyIds: claimed.get(p)?.keys.map(({ kid }) => kid) ?? [],
-  }))
-}
-
+const reads = () => import('./vault-reads.ts')
 const changes = () => import('./vault-changes.ts')
 
 export function vaultsOf(core: Core): Vaults {
-  const fresh = async (place: KeyedPlace, asked: string): Promise<Vault> => vaultOf(await verifiedVault(place, asked))
+  const fresh = async (place: KeyedPlace, asked: string): Promise<Vault> =>
+    (await reads()).vaultOf(await verifiedVault(place, asked))
   return {
     list: (options) =>
-      core.call(options, async ({ client, options: call }) => (await client.vaults.list({}, call)).data.map(listed)),
+      core.call(options, async ({ client, options: call }) =>
+        (await client.vaults.list({}, call)).data.map((await reads()).listed),
+      ),
     get: (vault, options) => core.keyed(options, (place) => fresh(place, vault)),
     create: (vault, options) =>
       core.keyed(options, async (place) => fresh(place, await (await changes()).create(place, vault))),
@@ -165,7 +117,7 @@ export function vaultsOf(core: Core): Vaults {
     restore: (vault, options) =>
       core.keyed(options, async (place) => fresh(place, await (await changes()).restore(place, vault))),
     signers: (vault, options) => core.keyed(options, async (place) => (await verifiedVault(place, vault)).signers),
-    holders: (vault, options) => core.keyed(options, (place) => holdersOf(place, vault)),
+    holders: (vault, options) => core.keyed(options, async (place) => (await reads()).holdersOf(place, vault)),
     rotateKey: (vault, { onProgress, reason, ...options } = {}) =>
       core.keyed(options, async (place) =>
         (await changes()).rotateKey(place, vault, { ...(onProgress && { onProgress }), ...(reason && { reason }) }),

@@ -16,14 +16,15 @@ import { commitItems, type ItemWork, type Written } from '../engine/write-items.
 import { ApiError } from '../errors.ts'
 import type { RequestOptions } from './call.ts'
 import type { KeyedPlace } from './core.ts'
+import { ensureNotBlank } from './given-names.ts'
 import { absent, inVault, isVaultId, pick } from './names.ts'
-import { AmbiguousReferenceError, ConfigError, ConflictError } from './public-errors.ts'
+import { AmbiguousReferenceError, ConfigError, ConflictError, ValidationError } from './public-errors.ts'
 import { activeItems, FIELDS, ITEMS } from './read-secrets.ts'
 import { formatRef, type ParsedRef } from './refs.ts'
 import type { SecretRef } from './secret.ts'
 
-// Writing one field by its reference. What is there is decided on the head the change is built on, so two writers of one
-// reference make one item and one field, whoever comes first.
+// Writing one field by its reference. What is there is decided on the head the change is built on, and again on each newer one, so
+// a name that has moved on is not followed, and two writers of one reference make one item and one field, whoever comes first.
 
 export interface SetOptions extends RequestOptions {
   /** Whether the field belongs to the environment; a new one does unless told otherwise. */
@@ -41,8 +42,17 @@ export interface SetResult {
 
 type DetailField = ItemDetailPayload['fields'][number]
 
-/** A value as it is sealed; refuses one that is too large. */
+/** A value as it is sealed; refuses one that is too large, and text that would not come back as it was given. */
 export const fieldValue = (given: string | Uint8Array): FieldValue => {
+  if (typeof given === 'string' && !given.isWellFormed())
+    throw new ValidationError(
+      {
+        code: 'validation_failed',
+        message: 'a text value is not well-formed Unicode: it has half of a surrogate pair',
+        hint: 'Give the value as bytes.',
+      },
+      400,
+    )
   const value: FieldValue = typeof given === 'string' ? textValue(given) : { type: 0, value: new Uint8Array(given) }
   if (value.value.length <= MAX_VALUE_BYTES) return value
   throw new ConfigError('a value is larger than 64 KiB', {
@@ -59,15 +69,18 @@ async function targetOf(place: KeyedPlace, asked: string): Promise<string> {
   return head.vault.vaultId
 }
 
-/** The vault that was found by name has another name by now. */
+/** The vault that was found by name has another name by now, or was put away. */
 class NameMoved extends Error {}
 
 /** The name that was resolved earlier must be that of the head the change is built on. */
-function ensureNamed(place: KeyedPlace, { known }: PlanContext, asked: string): void {
-  if (isVaultId(asked) || known.head.payload.meta.name === asked) return
-  place.session.vaultIds.delete(asked)
-  throw new NameMoved()
+function ensureNamed({ known }: PlanContext, asked: string): void {
+  const { name, status } = known.head.payload.meta
+  if (!isVaultId(asked) && (name !== asked || status !== 'active')) throw new NameMoved()
 }
+
+const GONE: ReadonlySet<string> = new Set(['vault_not_found', 'vault_archived'])
+const isMoved = (error: unknown): boolean =>
+  error instanceof NameMoved || (error instanceof ApiError && GONE.has(error.code))
 
 const MAX_TRIES = 2
 
@@ -78,8 +91,9 @@ async function inTarget<T>(place: KeyedPlace, asked: string, work: (vaultId: str
     try {
       return await work(vaultId)
     } catch (error) {
-      if (!(error instanceof NameMoved)) throw error
-      if (tries >= MAX_TRIES) throw absent('vault_not_found', 'vault', asked)
+      if (isVaultId(asked) || !isMoved(error)) throw error
+      place.session.vaultIds.delete(asked)
+      if (tries >= MAX_TRIES) throw error instanceof NameMoved ? absent('vault_not_found', 'vault', asked) : error
     }
   }
 }
@@ -97,21 +111,57 @@ function orUndefined<T>(work: () => T): T | undefined {
 interface Found {
   readonly row?: ItemRow
   readonly field?: DetailField
+  /** Of the item. */
+  readonly fields: readonly DetailField[]
+  /** Of the active items. */
   readonly names: readonly string[]
 }
 
-/** What the reference means in the content in hand. What is not there is looked for once more in fresh content. */
-async function find(place: KeyedPlace, context: PlanContext, ref: ParsedRef): Promise<Found> {
-  ensureNamed(place, context, ref.vault)
-  const { actor, known, isFresh, options } = context
+/** What the reference means in the content in hand. */
+async function find(context: PlanContext, ref: ParsedRef): Promise<Found> {
+  ensureNamed(context, ref.vault)
+  const { actor, known, options } = context
   const active = activeItems(known.content.items.values())
   const names = active.map(({ name }) => name)
   const row = orUndefined(() => pick(active, ref.item, ITEMS))
-  if (!row && !isFresh) throw new VaultMoved('an item is not in the content in hand')
-  if (!row) return { names }
-  const base = await baseOf(actor, known, row.itemId, options)
-  const field = orUndefined(() => pick<DetailField>(base?.detail.fields ?? [], ref.field, FIELDS))
-  return { row, names, ...(field && { field }) }
+  if (!row) return { names, fields: [] }
+  const fields = (await baseOf(actor, known, row.itemId, options))?.detail.fields ?? []
+  const field = orUndefined(() => pick<DetailField>(fields, ref.field, FIELDS))
+  return { row, names, fields, ...(field && { field }) }
+}
+
+const isAbsent = (error: unknown): boolean =>
+  error instanceof ApiError && (error.code === 'vault_item_not_found' || error.code === 'field_not_found')
+const isRefusal = (error: unknown): boolean =>
+  isAbsent(error) || error instanceof ConflictError || error instanceof AmbiguousReferenceError
+
+/**
+ * Work that is planned anew on every head. What is refused because of what is there is refused on what was read for this change:
+ * what is remembered may be old.
+ */
+function byReference(
+  { client }: Actor,
+  vaultId: string,
+  plan: (context: PlanContext) => Promise<PlannedItem>,
+): ItemWork {
+  let isFresh = false
+  const unlessOld = (counts: (error: unknown) => boolean) => (error: unknown) => {
+    throw !isFresh && counts(error) ? new VaultMoved('what is in hand may be old') : error
+  }
+  return {
+    plan: async (context) => {
+      isFresh = context.isFresh
+      return [await plan(context).catch(unlessOld(isRefusal))]
+    },
+    send: (commit, call: CallOptions, [only]) => {
+      const sent =
+        only && only.detail.itemVersion > 1
+          ? client.items.update({ params: { id: only.detail.itemId }, body: { commit } }, call)
+          : client.items.create({ params: { vaultId }, body: { commit } }, call)
+      return sent.catch(unlessOld(isAbsent))
+    },
+    replans: true,
+  }
 }
 
 /** The same for everybody who writes this reference first, so that they notice each other. */
@@ -120,14 +170,6 @@ async function idFor(prefix: 'itm' | 'fld', ...parts: readonly string[]): Promis
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
   return `${prefix}_${toBase64url(digest).slice(0, 26)}`
 }
-
-const sendItem =
-  ({ client }: Actor, vaultId: string): ItemWork['send'] =>
-  (commit, call: CallOptions, [only]) => {
-    if (only && only.detail.itemVersion > 1)
-      return client.items.update({ params: { id: only.detail.itemId }, body: { commit } }, call)
-    return client.items.create({ params: { vaultId }, body: { commit } }, call)
-  }
 
 interface Target {
   readonly fieldId: string
@@ -144,33 +186,50 @@ interface Setting {
   readonly isRandom: boolean
 }
 
+/** Ids that follow from names stay with what was renamed, relabelled or archived since. */
+async function newIds(
+  { vaultId, ref, isRandom }: Setting,
+  { known }: PlanContext,
+  { row, fields }: Found,
+): Promise<{ readonly itemId: string; readonly fieldId: string }> {
+  const named = await idFor('itm', vaultId, ref.item)
+  const isTaken = isRandom || known.content.items.has(named)
+  const itemId = row?.itemId ?? (isTaken ? makeId('itm') : named)
+  const labelled = await idFor('fld', itemId, ref.field)
+  const isUsed = isRandom || fields.some(({ fieldId }) => fieldId === labelled)
+  return { itemId, fieldId: isUsed ? makeId('fld') : labelled }
+}
+
 async function planSet(setting: Setting, context: PlanContext): Promise<{ planned: PlannedItem; target: Target }> {
-  const { place, vaultId, ref, value, isRandom } = setting
+  const { ref, value } = setting
   const { env, ifVersion } = setting.options
-  const { row, field } = await find(place, context, ref)
+  const found = await find(context, ref)
+  const { row, field } = found
   const version = field?.rev ?? 0
   if (ifVersion !== undefined && ifVersion !== version) throw versionConflict(version)
-  const fieldId = field?.fieldId ?? (isRandom ? makeId('fld') : await idFor('fld', vaultId, ref.item, ref.field))
-  const target = { fieldId, isNew: field === undefined }
-  const added = { fieldId, label: ref.field, env: env ?? true, value }
-  if (!row) {
-    const itemId = isRandom ? makeId('itm') : await idFor('itm', vaultId, ref.item)
-    const edit = newItem({ itemId, name: ref.item, fields: [added] })
-    return { planned: await planEdit(context.dek, undefined, edit), target }
+  if (row && field) {
+    const { fieldId } = field
+    const edit = [{ fieldId, value, ...(env !== undefined && { env }) }]
+    return { planned: await planChange(context, { itemId: row.itemId, edit }), target: { fieldId, isNew: false } }
   }
-  const edits = field ? { edit: [{ fieldId, value, ...(env !== undefined && { env }) }] } : { add: [added] }
-  return { planned: await planChange(context, { itemId: row.itemId, ...edits }), target }
+  if (!row) ensureNotBlank('item', ref.item)
+  ensureNotBlank('field', ref.field)
+  const { itemId, fieldId } = await newIds(setting, context, found)
+  const add = [{ fieldId, label: ref.field, env: env ?? true, value }]
+  const planned = row
+    ? await planChange(context, { itemId, add })
+    : await planEdit(context.dek, undefined, newItem({ itemId, name: ref.item, fields: add }))
+  return { planned, target: { fieldId, isNew: true } }
 }
 
 async function writeOnce(setting: Setting): Promise<{ readonly written: Written; readonly target: Target }> {
   const { actor, options } = setting.place
   let target: Target = { fieldId: '', isNew: true }
-  const plan = async (context: PlanContext): Promise<readonly PlannedItem[]> => {
+  const work = byReference(actor, setting.vaultId, async (context) => {
     const next = await planSet(setting, context)
     target = next.target
-    return [next.planned]
-  }
-  const work = { plan, send: sendItem(actor, setting.vaultId), overwrites: true }
+    return next.planned
+  })
   const written = await commitItems(actor, setting.vaultId, work, options)
   return { written, target }
 }
@@ -185,7 +244,7 @@ export async function setSecret(
   return inTarget(place, ref.vault, async (vaultId) => {
     const setting = { place, vaultId, ref, value, options, isRandom: false }
     const { written, target } = await writeOnce(setting).catch((error: unknown) => {
-      // An archived item or a removed field had the id that follows from the name.
+      // An item that has left the vault or a removed field had the id that follows from the name.
       if (error instanceof ApiError && error.code === 'id_conflict') return writeOnce({ ...setting, isRandom: true })
       throw error
     })
@@ -207,13 +266,13 @@ const versionConflict = (currentVersion: number): ConflictError =>
 
 export function removeSecret(place: KeyedPlace, ref: ParsedRef): Promise<void> {
   const { actor, options } = place
-  const plan = async (context: PlanContext): Promise<readonly PlannedItem[]> => {
-    const { row, field, names } = await find(place, context, ref)
+  const plan = async (context: PlanContext): Promise<PlannedItem> => {
+    const { row, field, names } = await find(context, ref)
     if (!row) throw absent('vault_item_not_found', 'item', ref.item, names)
     if (!field) throw absent('field_not_found', 'field', ref.field)
-    return [await planChange(context, { itemId: row.itemId, remove: [field.fieldId] })]
+    return planChange(context, { itemId: row.itemId, remove: [field.fieldId] })
   }
   return inTarget(place, ref.vault, async (vaultId) => {
-    await commitItems(actor, vaultId, { plan, send: sendItem(actor, vaultId), overwrites: true }, options)
+    await commitItems(actor, vaultId, byReference(actor, vaultId, plan), options)
   })
 }

@@ -27,6 +27,7 @@ const ORG_TRUST: OrgTrust = {
   vaults: {},
   projects: {},
   alarms: [],
+  seenAt: { ['A'.repeat(43)]: 1 },
 }
 const WITH_ORG: TrustStore = { version: 1, orgs: { [ORG]: ORG_TRUST } }
 const alarm = (detail: string) => (store: TrustStore) => recordAlarm(store, ORG, { at: 1, code: 'malformed', detail })
@@ -55,7 +56,8 @@ if (typeof indexedDB === 'undefined') {
       throw new ProtocolError('log_fork', 'no')
     })
     await expect(refused).rejects.toMatchObject({ code: 'log_fork' })
-    const { alarms } = orgTrustOf(await indexedDbTrust(name).read(), ORG)
+    const { alarms, seenAt } = orgTrustOf(await indexedDbTrust(name).read(), ORG)
+    expect(seenAt).toEqual(ORG_TRUST.seenAt)
     expect(new Set(alarms.map(({ detail }) => detail)).size).toBe(40)
   })
 }

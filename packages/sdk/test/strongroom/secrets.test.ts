@@ -73,7 +73,10 @@ it('gets by ids what it gets by names', async () => {
 it('refuses a name that two vaults have, whatever the list calls them', async () => {
   const name = unique('twin')
   const bot = await world.agent('deploy', { permissions: ['machine.all'] })
-  const [first, second] = [await bot.client.vaults.create({ name }), await bot.client.vaults.create({ name })]
+  const first = await bot.client.vaults.create({ name })
+  // Who does not see the first one can make a second.
+  const access = [{ principal: bot.principal, role: 'ADMIN' }] as const
+  const second = await world.alice.vaults.create({ name, access })
   const candidates = [first.vaultId, second.vaultId].sort()
   const sorted = (error: Record<string, unknown>) => [...(error.candidates as string[])].sort()
   expect(sorted(await errorOf(bot.again().secrets.env({ vault: name })))).toEqual(candidates)
@@ -93,7 +96,7 @@ it('refuses a name that two vaults have, whatever the list calls them', async ()
 
 it('refuses a name that several things have, and names them by id', async () => {
   const vault = await vaultWith({ twin: { A: '1' } })
-  await world.alice.items.create(vault, { name: 'twin', fields: [{ label: 'B', value: '2' }] })
+  await world.alice.items.import(vault, [{ name: 'twin', fields: [{ label: 'B', value: '2' }] }])
   const error = await errorOf(world.alice.secrets.get(`sr://${vault}/twin/A`))
   expect(error).toBeInstanceOf(AmbiguousReferenceError)
   expect(error.candidates).toHaveLength(2)
@@ -108,7 +111,9 @@ it('refuses a name that several things have, and names them by id', async () => 
   expect(await errorOf(world.alice.secrets.get(`sr://${vault}/pair/same`))).toMatchObject({
     code: 'ambiguous_reference',
   })
-  await world.alice.vaults.create({ name: vault })
+  const bot = await world.agent('deployNext', { permissions: ['machine.all'] })
+  const access = [{ principal: world.founder.identity.key.principal, role: 'READ' }] as const
+  await bot.client.vaults.create({ name: vault, access })
   const twice = await errorOf(world.device().client.secrets.get(`sr://${vault}/pair/x`))
   expect(twice).toMatchObject({ code: 'ambiguous_reference', candidates: [expect.any(String), expect.any(String)] })
 })

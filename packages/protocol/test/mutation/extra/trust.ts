@@ -20,6 +20,7 @@ import { verifyProject } from '../../../src/vault/project.ts'
 import { alterState, forge, logged, policyOf, vaultStateOf } from '../../attacks/powers.ts'
 import { createProject, makeProjectChange, projectStateOf } from '../../world/acts.ts'
 import { ORIGIN } from '../../world/log-host.ts'
+import { sizeAndRoot } from '../../world/recovery.ts'
 import { ORG, type World } from '../../world/world.ts'
 import { extra } from '../extra-case.ts'
 
@@ -43,6 +44,10 @@ const STORE = [
   extra('store-of-other-version', 'malformed', () => parseTrustStore('{"version":2,"orgs":{}}'), 'another version'),
   extra('store-pins-other-genesis', 'genesis_mismatch', pinnedTwice({ genesis: `B${HASH.slice(1)}` })),
   extra('store-pins-other-log', 'genesis_mismatch', pinnedTwice({ origin: 'log.other.test' })),
+  extra('store-pins-other-log-of-one-size', 'log_fork', () => {
+    const pinned = pinAnchor(EMPTY_TRUST_STORE, { ...ANCHOR, minimum: { size: 7, root: HASH } }, 'pinned')
+    return pinAnchor(pinned, { ...ANCHOR, minimum: { size: 7, root: `B${HASH.slice(1)}` } }, 'pinned')
+  }),
   extra('store-knows-no-such-organisation', 'genesis_mismatch', () => orgTrustOf(EMPTY_TRUST_STORE, ORG)),
   extra('evidence-of-no-code', 'malformed', async (open) => {
     const world = await open()
@@ -69,6 +74,11 @@ async function readInto(
   const answer = await world.vaultAnswer(world.prod, have === undefined ? {} : { have })
   const head = await verifyVaultAnswer(answer, world.prod, { log, genesis, freshness })
   return remember(store, { directory: head.vault.directory, heads: [head], now: world.now }).store
+}
+
+const raisedTo = (store: TrustStore, minimum: TrustAnchor['minimum']): TrustStore => {
+  const { genesis, origin, logVkeys, tlogPolicy } = orgTrustOf(store, ORG)
+  return pinAnchor(store, { org: ORG, genesis, origin, logVkeys, tlogPolicy, minimum }, 'pinned')
 }
 
 async function projectRead(world: World, store: TrustStore, projectId: string) {
@@ -115,6 +125,12 @@ const RACES = [
     const store = await readInto(world, fresh)
     await world.write(world.staging, [], world.actors.bob)
     return readInto(world, store, { pinned: fresh })
+  }),
+  extra('remember-past-a-checkpoint-below-the-minimum', 'missing_consistency', async (open) => {
+    const [world, fresh] = await withStore(open)
+    const store = await readInto(world, fresh)
+    await world.write(world.staging, [], world.actors.bob)
+    return readInto(world, raisedTo(store, sizeAndRoot(world)))
   }),
   extra('remember-two-vaults-of-one-version', 'vault_fork', async (open) => {
     const [world, fresh] = await withStore(open)

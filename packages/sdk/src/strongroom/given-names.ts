@@ -1,0 +1,44 @@
+import { VaultMoved } from '../engine/content.ts'
+import type { PlanContext } from '../engine/item-changes.ts'
+import { listVaults } from '../engine/vaults.ts'
+import type { KeyedPlace } from './core.ts'
+import { orAbsent } from './names.ts'
+import { ConflictError, ValidationError } from './public-errors.ts'
+import { activeItems } from './read-secrets.ts'
+
+// Names that are given to something: not blank, and not those of something else, so that a name leads to one thing on every machine.
+
+export function ensureNotBlank(what: 'vault' | 'item' | 'field', name: string): void {
+  if (name.trim() !== '') return
+  const body = { message: `the name of a ${what} is empty`, hint: 'Give a name that is not only blanks.' }
+  throw new ValidationError({ code: 'validation_failed', ...body }, 400)
+}
+
+const taken = (what: 'vault' | 'item', name: string): ConflictError =>
+  new ConflictError(
+    {
+      code: 'name_taken',
+      message: `there is a ${what} ${JSON.stringify(name)} already`,
+      hint: 'Choose another name, or change the one that is there.',
+    },
+    409,
+  )
+
+/** Refuses a name that an active vault in sight is verified to have, other than `own`. Of two who ask at once, both may get it. */
+export async function ensureVaultName({ actor, options }: KeyedPlace, name: string, own?: string): Promise<void> {
+  ensureNotBlank('vault', name)
+  for (const { claimed, verify } of await listVaults(actor, options)) {
+    if (claimed.name !== name || claimed.status !== 'active' || claimed.vaultId === own) continue
+    const vault = await orAbsent(verify(options))
+    if (vault?.name === name && vault.status === 'active') throw taken('vault', name)
+  }
+}
+
+/** Refuses, on the head a change is built on, a name that an active item other than `own` has. */
+export function itemNameCheck(name: string, own?: string): (context: PlanContext) => void {
+  ensureNotBlank('item', name)
+  return ({ known, isFresh }) => {
+    const isTaken = activeItems(known.content.items.values()).some((row) => row.name === name && row.itemId !== own)
+    if (isTaken) throw isFresh ? taken('item', name) : new VaultMoved('an item has the name in the content in hand')
+  }
+}

@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { ConflictError, ValidationError } from '../../src/strongroom/public-errors.ts'
+import { errorOf, startWorld, unique, type World } from './world.ts'
+
+// Catches: a second vault or item of a name that is taken, a name that nobody could ask for, text that is stored as other text.
+// Seen red: names not looked at; a name of an item looked at in memory only, and only on the first head; text with half of a
+// surrogate pair taken as it comes.
+
+let world: World
+beforeAll(async () => {
+  world = await startWorld()
+})
+afterAll(() => world.close())
+
+const field = (label: string, value: string | Uint8Array = 'x') => ({ label, value })
+
+it('refuses a vault of a name that an active vault has, made or renamed, and nothing changes', async () => {
+  const { client } = world.device()
+  const [name, other] = [unique('vault'), unique('vault')]
+  const { vaultId } = await world.alice.vaults.create({ name })
+  await world.alice.vaults.create({ name: other })
+  const before = (await client.vaults.list()).length
+  for (const refused of [() => client.vaults.create({ name }), () => client.vaults.update(other, { name })]) {
+    const error = await errorOf(refused())
+    expect([error, error.code, error.status]).toEqual([expect.any(ConflictError), 'name_taken', 409])
+  }
+  expect(await client.vaults.list()).toHaveLength(before)
+  expect((await client.vaults.get(name)).vaultId).toBe(vaultId)
+  await client.vaults.update(name, { name, classification: 'restricted' })
+  await client.vaults.archive(name)
+  await client.vaults.create({ name })
+  const bot = await world.agent('deploy', { permissions: ['machine.all'] })
+  expect((await bot.client.vaults.create({ name })).vaultId).not.toBe(vaultId)
+})
+
+it('refuses an item of a name that an active item has, on the head it is built on', async () => {
+  const [first, second] = [world.device().client, world.device().client]
+  const vault = unique('vault')
+  await first.vaults.create({ name: vault })
+  await first.items.create(vault, { name: 'one', fields: [field('a')] })
+  await second.items.create(vault, { name: 'two', fields: [field('b')] })
+  for (const refused of [
+    () => first.items.create(vault, { name: 'two', fields: [field('c')] }),
+    () => second.items.create(vault, { name: 'two', fields: [field('c')] }),
+    () => first.items.update(vault, 'one', { name: 'two' }),
+  ])
+    expect(await errorOf(refused())).toMatchObject({ code: 'name_taken', status: 409 })
+  expect((await first.items.list(vault)).map(({ name }) => name).sort()).toEqual(['one', 'two'])
+  await second.items.update(vault, 'two', { name: 'three', add: [field('d')] })
+  await first.items.create(vault, { name: 'two', fields: [field('e')] })
+  await first.items.update(vault, 'one', { name: 'one', add: [field('f')] })
+  await second.items.archive(vault, 'three')
+  await first.items.create(vault, { name: 'three', fields: [] })
+  expect((await second.items.list(vault)).map(({ name }) => name).sort()).toEqual(['one', 'three', 'two'])
+})
+
+it('lets one of many have a name they all want for their item', async () => {
+  const vault = unique('vault')
+  await world.alice.vaults.create({ name: vault })
+  const writers = Array.from({ length: 4 }, () => world.device().client)
+  const ended = await Promise.all(
+    writers.map((client) =>
+      client.items.create(vault, { name: 'wanted', fields: [field('a')] }).then(
+        () => 'made',
+        (error: { code: string }) => error.code,
+      ),
+    ),
+  )
+  expect(ended.sort()).toEqual(['made', 'name_taken', 'name_taken', 'name_taken'])
+  expect(await world.alice.items.list(vault)).toHaveLength(1)
+})
+
+it('refuses empty names of vaults, items and fields before anything is sent', async () => {
+  const vault = unique('vault')
+  await world.alice.vaults.create({ name: vault })
+  const { fields } = await world.alice.items.create(vault, { name: 'i', fields: [field('a')] })
+  const { client, wire } = world.device()
+  const fieldId = String(fields[0]?.fieldId)
+  for (const blank of ['', ' \t'])
+    for (const refused of [
+      () => client.vaults.create({ name: blank }),
+      () => client.vaults.update(vault, { name: blank }),
+      () => client.items.create(vault, { name: blank, fields: [] }),
+      () => client.items.create(vault, { name: 'j', fields: [field(blank)] }),
+      () => client.items.update(vault, 'i', { name: blank }),
+      () => client.items.update(vault, 'i', { add: [field(blank)] }),
+      () => client.items.update(vault, 'i', { edit: [{ fieldId, label: blank }] }),
+    ])
+      expect(await errorOf(refused())).toBeInstanceOf(ValidationError)
+  for (const ref of ['%20/A', 'i/%20'])
+    expect(await errorOf(client.secrets.set(`sr://${vault}/${ref}`, 'x'))).toBeInstanceOf(ValidationError)
+  expect(wire.asked.filter((asked) => !asked.startsWith('GET'))).toEqual([])
+})
+
+it('refuses text that would come back as other text, and takes it as bytes', async () => {
+  const vault = unique('vault')
+  await world.alice.vaults.create({ name: vault })
+  const { fields } = await world.alice.items.create(vault, { name: 'i', fields: [field('a')] })
+  const { client, wire } = world.device()
+  const half = 'ab\ud800cd'
+  const refusals = [
+    () => client.secrets.set(`sr://${vault}/i/F`, half),
+    () => client.items.create(vault, { name: 'j', fields: [field('a', half)] }),
+    () => client.items.import(vault, [{ name: 'j', fields: [field('a', half)] }]),
+    () => client.items.update(vault, 'i', { add: [field('b', half)] }),
+    () => client.items.update(vault, 'i', { edit: [{ fieldId: String(fields[0]?.fieldId), value: half }] }),
+  ]
+  for (const refused of refusals) {
+    const error = await errorOf(refused())
+    expect([error, error.hint]).toEqual([expect.any(ValidationError), 'Give the value as bytes.'])
+    expect(error.message).not.toContain('cd')
+  }
+  expect(wire.asked.filter((asked) => !asked.startsWith('GET'))).toEqual([])
+  await client.secrets.set(`sr://${vault}/i/F`, 'ab\u{1f511}cd')
+  expect((await world.alice.secrets.get(`sr://${vault}/i/F`)).reveal()).toBe('ab\u{1f511}cd')
+  const bytes = Buffer.from(half, 'utf16le')
+  await client.secrets.set(`sr://${vault}/i/F`, bytes)
+  expect([...(await world.alice.secrets.get(`sr://${vault}/i/F`)).bytes()]).toEqual([...bytes])
+})
