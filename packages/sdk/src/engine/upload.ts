@@ -11,7 +11,7 @@ import { ApiError } from '../errors.ts'
 import type { Actor, CallerOptions } from './actor.ts'
 import { refuseUnless } from './answers.ts'
 import { absentAsset, keyOf, readAssets } from './assets.ts'
-import type { Committed } from './commit.ts'
+import { type Committed, ensureRotated } from './commit.ts'
 import { loadVault } from './content.ts'
 import { absent } from './item-changes.ts'
 import type { KnownVault } from './memory.ts'
@@ -228,6 +228,7 @@ export async function resumeUpload(
   refuseUnless(isSame, 'malformed', 'the content of an attachment has another size than when its upload began')
   const known = await loadVault(actor, vaultId, options)
   if (known.content.assets.get(assetId)?.assetVersion === assetVersion) return attachedAlready(actor, ticket, options)
+  await ensureRotated(actor, known, options)
   const { status, data } = await actor.client.attachments.upload({ params: { vaultId, uploadId } }, call(options))
   const there = status === 'finalized' ? undefined : new Map(data.map((part) => [part.partNumber, part]))
   const dek = await keyOf(actor, known.head, draft.dekVersion, options)
