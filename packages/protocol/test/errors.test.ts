@@ -131,7 +131,7 @@ describe('every verification step', () => {
   const MAY_BE_SHOWN = new Set(
     `kid kids by to org id vaultId projectId itemId fieldId assetId inviteId docHash dekVersion
     headVersion index size count signed from seen now known pinned genesis origin name keyid keyword
-    kind kinds tree t at endorser label principal position newestMs headHash ciphertextSize needed found
+    kind kinds tree t at endorser label principal position newestMs headHash ciphertextSize needed found itemVersion
     version collisions reseal missing extra cause due grace slug purchaseId`.split(/\s+/),
   )
 

@@ -66,7 +66,7 @@ export async function makeVaultClients(options: ClientsOptions): Promise<VaultCl
       }),
     )
   const access = services.map(({ agent }) => ({ principal: `agent:${agent.agentId}`, role: 'WRITE' as const }))
-  const { vaultId } = await alice.vaults.create({ name: 'shared', access })
+  const { vaultId } = await alice.vaults.create({ name: `shared ${randomUUID()}`, access })
   const clients = Array.from({ length: writers }, (_, number): VaultClient => {
     let rebases = 0
     const bundle = services[Math.floor(number / PLACES)]?.bundle.reveal() ?? ''

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { memoryTrust, Strongroom } from '@strongroom/sdk'
 import { leanFetch } from '../lean-fetch.ts'
 import { PATIENT } from '../vault-clients.ts'
@@ -47,7 +48,7 @@ export const vaults: Kind = {
   name: 'vaults',
   clients: CLIENTS,
   open: async (world) => {
-    const { vaultId } = await new Strongroom(own(world)).vaults.create({ name: 'under load' })
+    const { vaultId } = await new Strongroom(own(world)).vaults.create({ name: `under load ${randomUUID()}` })
     const clients = Array.from({ length: CLIENTS }, () => new Strongroom(own(world)))
     const kept = new Map<string, Kept>()
     const made = new Set<number>()
