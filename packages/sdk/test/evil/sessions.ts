@@ -48,10 +48,20 @@ const inOrder = (members: Readonly<Record<string, unknown>>): unknown =>
 /** What a receipt claims; when it was fetched is this client's own. */
 const claims = (receipt: Receipt | undefined): unknown => receipt && { ...receipt, fetchedAt: 0 }
 
+/** What was seen, whenever that was. */
+const seenIn = ({ seenAt = {} }: TrustStore['orgs'][string]): Readonly<Record<string, number>> =>
+  Object.fromEntries(
+    Object.keys(seenAt)
+      .sort()
+      .map((hash) => [hash, 0]),
+  )
+
 /** The trust store without the time of day. */
 const withoutTimes = (store: TrustStore): TrustStore => ({
   ...store,
-  orgs: Object.fromEntries(Object.entries(store.orgs).map(([org, trust]) => [org, { ...trust, checkpointAt: 0 }])),
+  orgs: Object.fromEntries(
+    Object.entries(store.orgs).map(([org, trust]) => [org, { ...trust, checkpointAt: 0, seenAt: seenIn(trust) }]),
+  ),
 })
 
 function playing(answers: readonly Played[]): typeof fetch {
