@@ -234,6 +234,11 @@ const RUNTIME = [
     const { alice, mallory } = (await open()).actors
     return verifyPendingKey('org_other', await registerKey({ org: ORG, caps: ['member'], at: 1 }, alice, mallory))
   }),
+  extra('registration-for-more-than-an-agent', 'not_authorised', async (open) => {
+    const { alice, deploy } = (await open()).actors
+    const terms = { org: ORG, caps: ['agent', 'dir-admin'] as const, at: 1, endorser: alice.kid }
+    return verifyPendingKey(ORG, await requestEndorsement(terms, deploy))
+  }),
   extra('registration-with-false-signature', 'bad_signature', async (open) => {
     const { alice, mallory } = (await open()).actors
     const request = await requestEndorsement({ org: ORG, caps: ['member'], at: 1, endorser: alice.kid }, mallory)
