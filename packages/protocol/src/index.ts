@@ -134,7 +134,6 @@ export {
 export type { LiveGrant, LogState, StateUpdate } from './transition/draft.ts'
 export { auditLeaf, type LeafMaterial, type Ledger, leafOf, makeLedger } from './transition/ledger.ts'
 export { type Act, LEAF_TYPES, type LeafType, type Transition, transition } from './transition/transition.ts'
-export { ensureWithinGrace } from './transition/vault.ts'
 export { formatTrustAnchor, parseTrustAnchor, type TrustAnchor } from './trust/anchor.ts'
 export { checkEvidence, type Evidence, type EvidenceVerdict, makeEvidence } from './trust/evidence.ts'
 export {
@@ -252,6 +251,7 @@ export {
   signItem,
 } from './vault/edit.ts'
 export { type ProvenDetail, type VerifiedFormer, verifyFormer, verifyWayBack } from './vault/former.ts'
+export { ensureWithinGrace } from './vault/grace.ts'
 export { openVaultKeys, type VaultKeys, verifyWrappedKey } from './vault/grants.ts'
 export { changeAccess, createVault, type VaultChange } from './vault/lifecycle.ts'
 export {

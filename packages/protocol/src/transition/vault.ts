@@ -1,4 +1,3 @@
-import type { Policy } from '../directory/documents.ts'
 import { ensure } from '../errors.ts'
 import { type Envelope, peekDocument, type VerifiedDocument } from '../identity/document.ts'
 import { principalOf } from '../identity/identifiers.ts'
@@ -6,6 +5,7 @@ import type { CheckedKey } from '../identity/key-bundle.ts'
 import { type VaultState, vaultName, vaultState } from '../log/state.ts'
 import { deriveVaultId, ensureAuthority, sameMembers } from '../vault/authority.ts'
 import { aclSet, epochNew, type VaultHeadPayload, vaultAdmins, vaultCreate, vaultHead } from '../vault/documents.ts'
+import { ensureWithinGrace } from '../vault/grace.ts'
 import {
   accept,
   acceptedPayload,
@@ -242,20 +242,6 @@ async function applyHead(
 
 async function ensureRotated({ draft, before }: Work, commit: VaultCommit): Promise<void> {
   if (before?.rotationDue && !commit.epoch) ensureWithinGrace(before, await currentPolicy(draft.before), draft.at)
-}
-
-/** 3.6: after the grace period nothing is written under a key that a former reader still holds. Writers ask it of themselves. */
-export function ensureWithinGrace(
-  { vaultId, rotationDue }: Pick<VaultState, 'vaultId' | 'rotationDue'>,
-  { rotationGraceMs }: Pick<Policy, 'rotationGraceMs'>,
-  at: number,
-): void {
-  ensure(
-    rotationDue === null || at <= rotationDue.at + rotationGraceMs,
-    'rotation_due',
-    'the vault key must be rotated before anything else is written',
-    { vaultId },
-  )
 }
 
 interface Outcome {
