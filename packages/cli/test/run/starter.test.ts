@@ -19,7 +19,7 @@ import { type Exit, runProcess, type Scene, SECRETS, startProcess, startScene } 
 // command that is a child although nothing of ours is needed, one that goes on ignoring SIGPIPE because Node did, a file the system
 // refuses that makes Node abort, what was read not being kept because we were gone before, and members of a module that are nowhere;
 // code taken from a file or a folder that others can write, or that somebody else has made; code kept where caches are; code that
-// a dotenv file names (seen with the name of the flag that is Node's too).
+// a dotenv file names (seen with the name of the flag that is Node's too), a warning of Node before our own words.
 
 let scene: Scene
 const OFFLINE = ['run', '--vault', 'prod', '--offline', '--']
@@ -229,4 +229,12 @@ it('runs no code that a dotenv file names, and says itself that one is not there
   expect(await run('--dotenv', join(home, 'code.env'))).toMatchObject({ code: 125 })
   expect(existsSync(ran)).toBe(false)
   expect(await run('--dotenv', join(home, 'none.env'))).toMatchObject({ code: 125 })
+})
+
+it('says nothing but its own words where it tries the keychain of the system', async () => {
+  const bundle = join(scene.machine.home, 'kept.bundle')
+  writeFileSync(bundle, String(scene.machine.env.STRONGROOM_BUNDLE), { mode: 0o600 })
+  const login = ['login', '--bundle', bundle, '--profile', 'kept', '--no-input', '--json']
+  const tried = await scene.strongroom(login, { env: { STRONGROOM_KEY_STORE: '', STRONGROOM_BUNDLE: '' } })
+  expect(String(tried.stderr)).not.toContain('Warning')
 })
