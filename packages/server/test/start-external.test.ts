@@ -9,7 +9,7 @@ import { freePort, runRefused, runServer } from './process.ts'
 // The first start on a PostgreSQL of the operator's, durable and without our roles. Catches: roles or tables that a login made which
 // was refused then, roles that are there called missing, a role that was made and cannot be worked as, a stack trace where somebody
 // else owns the tables, a root key made beside secrets of another one. Seen red: the login checked after migrating; permission errors
-// left as they are; a root key made whatever the database holds.
+// left as they are; a root key made whatever the database holds; roles made and not granted.
 
 const directory = mkdtempSync(join(tmpdir(), 'sr-external-'))
 let postgres: EmbeddedPostgres
