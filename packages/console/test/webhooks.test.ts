@@ -208,6 +208,8 @@ it('changes no records that somebody else changed meanwhile, and then both chang
   await client.domains.setRecords({ params: { domain: 'northwind.example' }, body: { records: sent } })
   await visit(tab, '/webhooks')
   await visit(tab, '/domains')
+  // The page shows what it knew until the list has come anew: a change made before that is refused, as it should be.
+  await page.getByText('theirs.northwind.example').waitFor({ state: 'detached' })
 })
 
 it('takes a record back by Undo, and a domain by its typed name only', async () => {
