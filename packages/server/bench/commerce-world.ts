@@ -43,6 +43,9 @@ export async function fillLedger(admin: pg.Client, orgId: string, transfers: num
       from generate_series(1, $2::int) as i`,
     [orgId, transfers],
   )
+  // Nobody is told of these, nor are they added up while something is measured.
+  await admin.query('insert into credit_told (org_id, told_no) values ($1, $2)', [orgId, transfers])
+  await admin.query("insert into ledger_check (org_id, next_at) values ($1, now() + interval '1 day')", [orgId])
   await admin.query('commit')
   await admin.query('vacuum analyze ledger_transfer')
 }

@@ -2,6 +2,8 @@ import { startSealer } from './audit/seal.ts'
 import type { Deps } from './context.ts'
 import type { Database } from './db/database.ts'
 import { startAttachmentSweep } from './modules/attachments/sweep.ts'
+import { startCreditWork } from './modules/billing/work.ts'
+import { startBudgetWork } from './modules/budgets/open-windows.ts'
 import { startChargeWork } from './modules/charges/work.ts'
 import { startFundingScanner } from './modules/funding/scanner.ts'
 import { startLicenseWork } from './modules/licenses/work.ts'
@@ -20,6 +22,8 @@ export function startBackground(deps: Deps, worker: Database): () => Promise<voi
     startAttachmentSweep(deps, worker),
     startLicenseWork(deps, worker),
     startChargeWork(deps, worker),
+    startCreditWork(deps, worker),
+    startBudgetWork(deps, worker),
     startWebhooks(deps, worker),
     startFundingScanner(deps, worker),
     startSpanExport(deps),

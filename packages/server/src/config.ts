@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { type Network, networkProblem, readNetwork } from '@strongroom/contract'
+import { CURRENCY, type Network, networkProblem, readNetwork, SCALE } from '@strongroom/contract'
 import { type ChainConfig, readChain } from './chain/chain-config.ts'
 import { StartError } from './errors.ts'
 import { type Catalogue, loadCatalogue, SANDBOX_CATALOGUE } from './licenses/catalogue.ts'
@@ -36,6 +36,8 @@ export interface Config {
   /** Absent: credit does not come over a chain. */
   readonly chain: ChainConfig | undefined
   readonly attachmentLimits: AttachmentLimits
+  /** In micro-units: credit below it is low, and those who listen are told. */
+  readonly lowBalance: bigint
   /** What can be bought; absent a file: the sandbox. */
   readonly catalogue: Catalogue
   /** What this server may connect to when others name an address. */
@@ -231,6 +233,17 @@ function bytes(env: NodeJS.ProcessEnv, name: string, otherwise: number): number 
   return Number(text)
 }
 
+/** `10` or `2.50`, of the currency of the credit. */
+function lowBalance({ STRONGROOM_LOW_BALANCE: text = '10' }: NodeJS.ProcessEnv): bigint {
+  const [, whole, part = ''] = /^([0-9]{1,12})(?:\.([0-9]{1,6}))?$/.exec(text) ?? []
+  if (whole === undefined)
+    throw invalid(
+      `STRONGROOM_LOW_BALANCE ${JSON.stringify(text)} is not an amount of ${CURRENCY}`,
+      'write it as 10 or 2.50',
+    )
+  return BigInt(whole + part.padEnd(SCALE, '0'))
+}
+
 const defaultDataDirectory = (env: NodeJS.ProcessEnv): string => {
   if (process.getuid?.() === 0) return '/var/lib/strongroom'
   return join(env.XDG_DATA_HOME ?? join(homedir(), '.local', 'share'), 'strongroom')
@@ -273,6 +286,7 @@ export function readConfig(
     egress: readEgress(env),
     powerDns: readPowerDns(env),
     dnsResolvers: nameServers(env, env.STRONGROOM_DNS_RESOLVER ? 'STRONGROOM_DNS_RESOLVER' : 'STRONGROOM_NAME_SERVERS'),
+    lowBalance: lowBalance(env),
     catalogue: env.STRONGROOM_CATALOGUE ? loadCatalogue(env.STRONGROOM_CATALOGUE) : SANDBOX_CATALOGUE,
     attachmentLimits: {
       asset: bytes(env, 'STRONGROOM_ATTACHMENT_BYTES', GIB),

@@ -183,6 +183,7 @@ export interface BudgetWindowTable {
   ends_at: Date | null
   reserved: Generated<string>
   spent: Generated<string>
+  is_told: Generated<boolean>
 }
 
 export interface CatalogueOfferTable {
@@ -237,6 +238,11 @@ export interface ChargeMonthTable {
   next_at: Date | null
   created_at: Date
   closed_at: Date | null
+}
+
+export interface CreditToldTable {
+  org_id: string
+  told_no: number
 }
 
 export interface DnsRecordTable {
@@ -362,6 +368,15 @@ export interface LedgerAccountTable {
   cr_posted: Generated<string>
   dr_pending: Generated<string>
   cr_pending: Generated<string>
+}
+
+export interface LedgerCheckTable {
+  org_id: string
+  through_seq: Generated<number>
+  sums: Generated<Json>
+  next_at: Date
+  checked_at: Date | null
+  differing: Generated<string[]>
 }
 
 export interface LedgerTransferTable {
@@ -1049,6 +1064,7 @@ export interface Tables {
   chain_cursor: ChainCursorTable
   charge_line: ChargeLineTable
   charge_month: ChargeMonthTable
+  credit_told: CreditToldTable
   dns_record: DnsRecordTable
   domain: DomainTable
   feedback: FeedbackTable
@@ -1059,6 +1075,7 @@ export interface Tables {
   idempotency: IdempotencyTable
   invite: InviteTable
   ledger_account: LedgerAccountTable
+  ledger_check: LedgerCheckTable
   ledger_transfer: LedgerTransferTable
   license_call: LicenseCallTable
   license_instance: LicenseInstanceTable

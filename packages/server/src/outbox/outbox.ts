@@ -49,6 +49,27 @@ export function bodyOf(orgId: string, event: ToldEvent): string {
 
 type Maker = Pick<Deps, 'now' | 'newId'>
 
+/**
+ * Tells of things that are told of once and never change: each is the first and the last of its object, so nobody counts them, and all of them
+ * are one statement.
+ */
+export async function emitOnce(
+  { now, newId }: Maker,
+  db: Db,
+  orgId: string,
+  events: readonly DomainEvent[],
+): Promise<void> {
+  if (events.length === 0) return
+  const rows = events.map((event) => {
+    const { type, tenantId = null, vaultId = null, principal = null, at = now() } = event
+    const id = newId('evt')
+    const scope = { tenant_id: tenantId, vault_id: vaultId, principal }
+    const body = bodyOf(orgId, { ...event, id, at, sequence: 1 })
+    return { org_id: orgId, event_id: id, type, body, ...scope, occurred_at: at, fanned_out_at: null, feed_seq: null }
+  })
+  await db.insertInto('outbox_event').values(rows).execute()
+}
+
 export async function emit({ now, newId }: Maker, db: Db, orgId: string, event: DomainEvent): Promise<string> {
   const { type, object, tenantId = null, vaultId = null, principal = null } = event
   const { at = now() } = event

@@ -16,7 +16,8 @@ export interface CreditRow {
   readonly occurredAt: Date
 }
 
-const movements = (db: Db, orgId: string) =>
+/** Of the credit, in no order. */
+export const movements = (db: Db, orgId: string) =>
   db
     .selectFrom('ledger_transfer as t')
     .select([

@@ -8,6 +8,7 @@ import { listAnswer } from '../../http/pagination.ts'
 import { emit } from '../../outbox/outbox.ts'
 import { type Subject, subjectsOf, subjectText, windowIdOf } from './reserve.ts'
 import { type RuleRow, readRules, ruleKey, zoneRefused } from './rules.ts'
+import { scopeOf } from './scope.ts'
 import * as store from './store.ts'
 
 // Who sees and who sets budgets. Everybody sees what applies to them; billing managers of the organisation set all, budget managers
@@ -91,14 +92,10 @@ async function recordChange(ctx: TxCtx, action: 'created' | 'updated', budget: s
     metadata: { enforcement, status, limits },
   })
   const { orgId } = ctx.principal
-  const [tenantId] = (await store.tenantsOfSubject(ctx.db, orgId, { type: subjectType, id: subjectId })) ?? []
-  // Somebody who works in no tenant is told alone; everybody would be, were there no scope at all.
-  const isAlone = tenantId === undefined && subjectType === 'user'
   await emit(ctx, ctx.db, orgId, {
     type: `budget.${action}`,
     object: { type: 'budget', id: budgetId, status, version: budget.version, subjectType, subjectId },
-    ...(tenantId !== undefined && { tenantId }),
-    ...(isAlone && { principal: `user:${subjectId}` }),
+    ...(await scopeOf(ctx.db, orgId, { type: subjectType, id: subjectId })),
   })
 }
 
