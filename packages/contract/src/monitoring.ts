@@ -82,6 +82,16 @@ const SystemStats = closed({
   pool: closed({ inUse: Count, idle: Count, waiting: Count, max: Count }),
   telemetry: closed({ waiting: Count, dropped: Count }),
   audit: closed({ unsealed: Count, oldestUnsealedMs: Ms }),
+  work: closed({
+    events: closed({ waiting: Count, oldestMs: Ms }),
+    deliveries: closed({ due: Count, oldestMs: Ms }),
+    inReview: Type.Integer({ minimum: 0, description: 'Purchases, renewals and terminations that wait for a human' }),
+    booksDiffering: Type.Integer({
+      minimum: 0,
+      description: 'Organisations whose balances or budgets are not the sum of what moved them. Never, on a good day',
+    }),
+    chain: Nullable(closed({ behindBlocks: Count, readAgoMs: Ms })),
+  }),
 })
 
 export const monitoring = {

@@ -9,6 +9,7 @@ import { startFundingScanner } from './modules/funding/scanner.ts'
 import { startLicenseWork } from './modules/licenses/work.ts'
 import { startSharedItemSweep } from './modules/shared-items/sweep.ts'
 import { startWebhooks } from './modules/webhooks/background.ts'
+import { startBacklogWatch } from './telemetry/backlog.ts'
 import { startSpanExport } from './telemetry/otlp.ts'
 import { startRequestFlush, startRetention } from './telemetry/requests.ts'
 
@@ -26,6 +27,7 @@ export function startBackground(deps: Deps, worker: Database): () => Promise<voi
     startBudgetWork(deps, worker),
     startWebhooks(deps, worker),
     startFundingScanner(deps, worker),
+    startBacklogWatch(deps, worker),
     startSpanExport(deps),
   ]
   return async () => {

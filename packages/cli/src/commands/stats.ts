@@ -41,7 +41,7 @@ export const system = command({
     'Asks the running server, with a global-admin key in STRONGROOM_API_KEY or STRONGROOM_API_KEY_FILE and its address in STRONGROOM_SERVER.',
   args: {},
   flags: {},
-  examples: [{ run: 'strongroom system', does: 'memory, load, connections, sessions' }],
+  examples: [{ run: 'strongroom system', does: 'memory, load, connections, what waits, sessions' }],
   next: 'strongroom admin global-admin-key list',
   output: async () => (await shapes()).systemShape,
   run: async (cli) => {
@@ -49,7 +49,7 @@ export const system = command({
     const { signal } = cli
     const stats = await monitoring.systemStats({}, { signal })
     const sessions = await monitoring.sessionStats({}, { signal })
-    const { process: own, host, eventLoop, pool } = stats
+    const { process: own, host, eventLoop, pool, work } = stats
     const text = facts(
       [
         ['up', `${Math.round(own.uptimeSeconds / 60)} min, Node ${own.node}`],
@@ -57,6 +57,8 @@ export const system = command({
         ['load', `${host.loadAverage1m.toFixed(2)} on ${host.cpus} CPUs`],
         ['event loop', `p99 ${Math.round(eventLoop.lagP99Ms)} ms`],
         ['connections', `${pool.inUse} of ${pool.max} in use, ${pool.waiting} waiting`],
+        ['to tell', `${work.events.waiting} events, ${work.deliveries.due} deliveries`],
+        ['for a human', `${work.inReview} in review, ${work.booksDiffering} books that do not add up`],
         ['sessions', `${sessions.active} of ${sessions.users} people`],
       ],
       cli.style,

@@ -2,6 +2,7 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Deps } from '../context.ts'
 import { ApiError } from '../errors.ts'
+import { ageMs } from './backlog.ts'
 import { isLoopback } from './caller.ts'
 import { type Reading, renderReading } from './metrics.ts'
 
@@ -37,7 +38,31 @@ const one = (name: string, type: Reading['type'], help: string, value: number): 
   values: [['', value]],
 })
 
-function readings({ database: { pool }, telemetry }: Deps): Reading[] {
+/** What waits behind the answers. */
+function backlogReadings({ telemetry, now }: Deps): Reading[] {
+  const seen = telemetry.backlog.read()
+  const age = (since: Date | null): number => ageMs(since, now()) / 1000
+  return [
+    one('strongroom_events_waiting', 'gauge', 'Events that wait to be told.', seen.eventsWaiting),
+    one('strongroom_events_waiting_age_seconds', 'gauge', 'Age of the oldest event to tell.', age(seen.oldestEvent)),
+    one('strongroom_deliveries_due', 'gauge', 'Webhook deliveries that are due.', seen.deliveriesDue),
+    one('strongroom_deliveries_due_age_seconds', 'gauge', 'How long the oldest is due.', age(seen.oldestDelivery)),
+    one('strongroom_in_review', 'gauge', 'Purchases, renewals and terminations for a human.', seen.inReview),
+    one('strongroom_books_differing', 'gauge', 'Organisations whose books do not add up.', seen.booksDiffering),
+    ...(seen.chainBehindBlocks === null
+      ? []
+      : [
+          one('strongroom_chain_behind_blocks', 'gauge', 'Blocks that were not read yet.', seen.chainBehindBlocks),
+          one('strongroom_chain_read_age_seconds', 'gauge', 'Since the chain was read.', age(seen.chainReadAt)),
+        ]),
+  ]
+}
+
+function readings(deps: Deps): Reading[] {
+  const {
+    database: { pool },
+    telemetry,
+  } = deps
   const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
   const lag = telemetry.vitals.loopLag()
   return [
@@ -66,6 +91,7 @@ function readings({ database: { pool }, telemetry }: Deps): Reading[] {
       'Age of the oldest audit event that is not sealed.',
       telemetry.audit.read().oldestUnsealedMs / 1000,
     ),
+    ...backlogReadings(deps),
     {
       name: 'strongroom_event_loop_lag_seconds',
       type: 'gauge',

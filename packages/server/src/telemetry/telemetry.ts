@@ -1,3 +1,4 @@
+import { type Backlog, NO_BACKLOG } from './backlog.ts'
 import { type Batch, makeBatch } from './batch.ts'
 import { makeRequestMetrics, type RequestMetrics } from './metrics.ts'
 import { startVitals, type Vitals } from './vitals.ts'
@@ -49,12 +50,18 @@ export interface AuditLag {
   read(): AuditBacklog
 }
 
+export interface LastBacklog {
+  saw(backlog: Backlog): void
+  read(): Backlog
+}
+
 export interface Telemetry {
   readonly requests: Batch<RequestRow>
   /** Absent unless an exporter is configured. */
   readonly spans: Batch<Span> | undefined
   readonly metrics: RequestMetrics
   readonly audit: AuditLag
+  readonly backlog: LastBacklog
   readonly vitals: Vitals
   stop(): void
 }
@@ -70,8 +77,19 @@ export function makeTelemetry({ exportsSpans }: { exportsSpans: boolean }): Tele
     spans: exportsSpans ? makeBatch({ capacity: MAX_WAITING_SPANS, crowd: 512 }) : undefined,
     metrics: makeRequestMetrics(),
     audit: makeAuditLag(),
+    backlog: makeLastBacklog(),
     vitals,
     stop: vitals.stop,
+  }
+}
+
+function makeLastBacklog(): LastBacklog {
+  let last = NO_BACKLOG
+  return {
+    saw: (backlog) => {
+      last = backlog
+    },
+    read: () => last,
   }
 }
 

@@ -45,7 +45,7 @@ function Process({ system: { process, eventLoop, pool } }: Stats) {
   )
 }
 
-function Queues({ system: { telemetry, audit } }: Stats) {
+function Queues({ system: { telemetry, audit, work } }: Stats) {
   const isLate = audit.oldestUnsealedMs > 60_000
   return (
     <Section title="Queues">
@@ -56,6 +56,20 @@ function Queues({ system: { telemetry, audit } }: Stats) {
             'Oldest of them',
             <Status key="oldest" tone={isLate ? 'warn' : 'good'}>
               {`${Math.round(audit.oldestUnsealedMs / 1000)} s${isLate ? ', late' : ''}`}
+            </Status>,
+          ],
+          ['Events to tell', `${work.events.waiting}`],
+          ['Webhook deliveries due', `${work.deliveries.due}`],
+          [
+            'For a human to decide',
+            <Status key="review" tone={work.inReview > 0 ? 'warn' : 'good'}>
+              {`${work.inReview}`}
+            </Status>,
+          ],
+          [
+            'Books that do not add up',
+            <Status key="books" tone={work.booksDiffering > 0 ? 'bad' : 'good'}>
+              {`${work.booksDiffering}`}
             </Status>,
           ],
           ['Telemetry to write', `${telemetry.waiting}`],

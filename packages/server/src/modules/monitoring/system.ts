@@ -1,15 +1,28 @@
 import { cpus, freemem, loadavg, totalmem } from 'node:os'
-import type { monitoring } from '@strongroom/contract'
+import type { monitoring, Output } from '@strongroom/contract'
 import { outsideOrgs } from '../../context.ts'
 import type { Handler } from '../../http/mount.ts'
+import { ageMs, type Backlog } from '../../telemetry/backlog.ts'
 import * as store from './store.ts'
 
 // For keys made by the operator on the host: how the process, the host and the session store are. Numbers only.
+
+const workOf = (seen: Backlog, now: Date): Output<typeof monitoring.systemStats>['work'] => ({
+  events: { waiting: seen.eventsWaiting, oldestMs: ageMs(seen.oldestEvent, now) },
+  deliveries: { due: seen.deliveriesDue, oldestMs: ageMs(seen.oldestDelivery, now) },
+  inReview: seen.inReview,
+  booksDiffering: seen.booksDiffering,
+  chain:
+    seen.chainBehindBlocks === null
+      ? null
+      : { behindBlocks: seen.chainBehindBlocks, readAgoMs: ageMs(seen.chainReadAt, now) },
+})
 
 export const systemStats: Handler<typeof monitoring.systemStats> = async ({
   database: { pool },
   telemetry,
   config,
+  now,
 }) => {
   const { rss, heapUsed, heapTotal } = process.memoryUsage()
   const lag = telemetry.vitals.loopLag()
@@ -36,6 +49,7 @@ export const systemStats: Handler<typeof monitoring.systemStats> = async ({
     },
     telemetry: { waiting: telemetry.requests.waiting, dropped: telemetry.requests.dropped },
     audit: telemetry.audit.read(),
+    work: workOf(telemetry.backlog.read(), now()),
   }
 }
 
