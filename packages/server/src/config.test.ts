@@ -3,7 +3,7 @@ import { readConfig } from './config.ts'
 
 // What an operator sets is taken as it was meant or refused with a next step. Catches: a number that is none, or that the database
 // cannot give; an error of the language instead of ours, or the value of a header in it; an argument that is passed over. Seen red:
-// the size of the pool without limits, headers decoded without a net, unknown arguments passed over.
+// the size of the pool without limits, parts of an amount not filled up, headers decoded without a net, unknown arguments passed over.
 
 const refusal = (env: NodeJS.ProcessEnv, args: readonly string[] = []) =>
   expect.soft(() => readConfig(env, args), JSON.stringify([env, args]))
@@ -23,6 +23,17 @@ describe('the size of the pool', () => {
 
   it('has another limit for a database of the operator', () => {
     refusal({ STRONGROOM_POOL_SIZE: '1001', DATABASE_URL: 'postgres://x' }).toThrow('is not a number from 2 to 1000')
+  })
+})
+
+describe('low credit', () => {
+  it('is an amount in the currency of the credit, and ten if nothing is said', () => {
+    const low = (text?: string) => readConfig(text === undefined ? {} : { STRONGROOM_LOW_BALANCE: text }, []).lowBalance
+    expect([low(), low('2.50'), low('0'), low('0.000001')]).toEqual([10_000_000n, 2_500_000n, 0n, 1n])
+  })
+
+  it.each(['', '-1', '1,50', '$5', '1e3', '0.0000001', '.5'])('is refused as %j', (text) => {
+    refusal({ STRONGROOM_LOW_BALANCE: text }).toThrow('is not an amount of USD')
   })
 })
 
