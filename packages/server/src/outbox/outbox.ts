@@ -63,11 +63,14 @@ export async function emitOnce(
   const rows = events.map((event) => {
     const { type, tenantId = null, vaultId = null, principal = null, at = now() } = event
     const id = newId('evt')
-    const scope = { tenant_id: tenantId, vault_id: vaultId, principal }
-    const body = bodyOf(orgId, { ...event, id, at, sequence: 1 })
-    return { org_id: orgId, event_id: id, type, body, ...scope, occurred_at: at, fanned_out_at: null, feed_seq: null }
+    return { id, type, at, tenantId, vaultId, principal, body: bodyOf(orgId, { ...event, id, at, sequence: 1 }) }
   })
-  await db.insertInto('outbox_event').values(rows).execute()
+  // One parameter, however many there are.
+  await sql`
+    insert into outbox_event (org_id, event_id, type, body, tenant_id, vault_id, principal, occurred_at)
+    select ${orgId}, id, type, body, "tenantId", "vaultId", principal, at
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as r(
+      id text, type text, body text, "tenantId" text, "vaultId" text, principal text, at timestamptz)`.execute(db)
 }
 
 export async function emit({ now, newId }: Maker, db: Db, orgId: string, event: DomainEvent): Promise<string> {
