@@ -116,7 +116,7 @@ it('keeps its memory while a large file goes up and comes down', async () => {
   const bot = await world.agent('worker', { vaults: [{ vault, role: 'write' }] })
   const script = fileURLToPath(new URL('./transfer-memory.ts', import.meta.url))
   const env = { PATH: process.env.PATH, HOME: world.directory(), STRONGROOM_BUNDLE: bot.bundle.reveal() }
-  const { stdout } = await promisify(execFile)(process.execPath, [script, vault, item, String(400 * 1_048_576)], {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, vault, item, String(300 * 1_048_576)], {
     env,
   })
   const { up, down, isSame } = JSON.parse(stdout) as { up: number; down: number; isSame: boolean }
