@@ -116,7 +116,7 @@ it('makes, lists and ends global-admin keys; a key is shown once, to people or i
   await refused([...keys, 'frobnicate', ...onData], 'usage', 2)
 })
 
-it('lists and gives up purchases that wait for a human, and makes another key for licences', async () => {
+it('lists, gives up and settles what waits for a human, and makes another key for licences', async () => {
   const review = ['admin', 'license-review']
   expect(await jsonOf(machine, [...review, 'list', ...onData])).toMatchObject({
     org: { name: 'Northwind' },
@@ -125,6 +125,12 @@ it('lists and gives up purchases that wait for a human, and makes another key fo
   await refused([...review, 'give-up', '--yes', ...onData], 'usage', 2)
   await refused([...review, 'give-up', 'pur_none', ...onData], 'confirmation_required', 2)
   await refused([...review, 'give-up', 'pur_none', '--yes', ...onData], 'purchase_not_in_review', 5)
+  const settle = [...review, 'settle', 'ter_none', ...onData]
+  await refused([...settle, '--yes'], 'usage', 2)
+  await refused([...review, 'settle', '--refund', '0', '--yes', ...onData], 'usage', 2)
+  await refused([...settle, '--refund', '-1', '--yes'], 'usage', 2)
+  await refused([...settle, '--refund', '4.50'], 'confirmation_required', 2)
+  await refused([...settle, '--refund', '4.50', '--yes'], 'termination_not_in_review', 5)
   await refused(['admin', 'rotate-issuer-key', ...onData], 'confirmation_required', 2)
   const made = await jsonOf<{ kid: string }>(machine, ['admin', 'rotate-issuer-key', '--yes', ...onData])
   expect(made.kid).toMatch(/^[A-Za-z0-9_-]{16}$/)

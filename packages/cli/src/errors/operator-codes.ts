@@ -61,6 +61,15 @@ export const OPERATOR_CODES = {
     about:
       'No purchase with this id waits for a decision of the operator. `strongroom admin license-review list` shows them.',
   },
+  termination_not_in_review: {
+    exitCode: NOT_FOUND,
+    about:
+      'No termination with this id waits for a decision of the operator. `strongroom admin license-review list` shows them.',
+  },
+  refund_too_large: {
+    exitCode: INVALID,
+    about: 'More would come back than was paid for the licence. Nothing was changed.',
+  },
   global_admin_key_not_found: { exitCode: NOT_FOUND, about: 'No global-admin key with this access key works.' },
   passphrase_short: { exitCode: INVALID, about: 'A passphrase of less than 12 characters protects nothing.' },
   no_recovery_due: {

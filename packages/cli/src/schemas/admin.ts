@@ -31,16 +31,24 @@ export const orgsShape = Type.Array(
 )
 
 const inReview = Type.Object({
-  purchaseId: Type.String(),
+  kind: Type.Union([Type.Literal('purchase'), Type.Literal('renewal'), Type.Literal('termination')]),
+  purchaseId: Type.String({ description: 'Of the purchase, the renewal or the termination' }),
   name: Type.String(),
   provider: Type.String(),
-  amount: Type.String({ description: 'In millionths of a dollar; it stays held' }),
+  amount: Type.String({
+    description: 'In millionths of a dollar: what stays held; of a termination, the most that can come back',
+  }),
   reason: orNull,
   since: Type.String(),
 })
 export const licenseReviewShape = Type.Union([
   Type.Object({ org, purchases: Type.Array(inReview) }),
   Type.Object({ org, purchaseId: Type.String() }),
+  Type.Object({
+    org,
+    terminationId: Type.String(),
+    refund: Type.String({ description: 'In millionths of a dollar' }),
+  }),
 ])
 
 export const issuerKeyShape = Type.Object({ kid: Type.String({ description: 'Of the key that signs from now on' }) })

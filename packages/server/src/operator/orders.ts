@@ -5,7 +5,7 @@ import { isSameRootKey, readRootKeyFile, rootKeyFileOf } from '../secrets/root-k
 import { createGlobalAdminKey, listGlobalAdminKeys, revokeGlobalAdminKeys } from './admin-keys.ts'
 import { type ArchiveLock, ensureOpens } from './archive.ts'
 import { backup } from './backup.ts'
-import { giveUp, listReview, nextIssuerKey } from './licenses.ts'
+import { giveUp, listReview, nextIssuerKey, settleTermination } from './licenses.ts'
 import { asOperator, type OperatorDeps, type OperatorOptions, type RootKeyCopy } from './operator-deps.ts'
 import { OperatorError } from './operator-error.ts'
 import { findOrg, type KnownOrg, knownOrgs } from './orgs.ts'
@@ -30,6 +30,13 @@ export type Order =
   | { readonly act: 'revoke-keys'; readonly org?: string; readonly accessKey?: string }
   | { readonly act: 'list-review'; readonly org?: string }
   | { readonly act: 'give-up-purchase'; readonly org?: string; readonly purchaseId: string }
+  | {
+      readonly act: 'settle-termination'
+      readonly org?: string
+      readonly terminationId: string
+      /** In micro-units. */
+      readonly refund: string
+    }
   | { readonly act: 'rotate-issuer-key' }
   | ({ readonly act: 'backup'; readonly file: string } & Lock)
   | ({ readonly act: 'restore'; readonly file: string } & Lock)
@@ -73,6 +80,12 @@ async function ordered(deps: OperatorDeps, order: Order, progress: Progress): Pr
       const org = await findOrg(deps, order.org)
       await giveUp(deps, org.orgId, order.purchaseId)
       return { org: named(org), purchaseId: order.purchaseId }
+    }
+    case 'settle-termination': {
+      const org = await findOrg(deps, order.org)
+      const { terminationId, refund } = order
+      await settleTermination(deps, org.orgId, { terminationId, refund })
+      return { org: named(org), terminationId, refund }
     }
     case 'rotate-issuer-key':
       return nextIssuerKey(deps)

@@ -1,8 +1,8 @@
 import { HOST, ORG } from '../../admin/host-flags.ts'
 import { type Cli, confirm } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
-import { arg, command, type Result } from '../../model/command.ts'
-import { shownMoney } from '../../output/money.ts'
+import { arg, command, flag, type Result } from '../../model/command.ts'
+import { readMoney, shownMoney } from '../../output/money.ts'
 import { table } from '../../output/table.ts'
 import { shortTime } from '../../output/time.ts'
 
@@ -11,6 +11,7 @@ interface Org {
   readonly name: string
 }
 interface InReview {
+  readonly kind: 'purchase' | 'renewal' | 'termination'
   readonly purchaseId: string
   readonly name: string
   readonly provider: string
@@ -21,32 +22,35 @@ interface InReview {
 interface Flags {
   readonly org: string | undefined
   readonly data: string | undefined
+  readonly refund?: string | undefined
 }
 
 const shapes = () => import('../../schemas/admin.ts')
 const ordering = async () => (await import('../../admin/operator.ts')).operate
 const inOrg = (act: string, { org }: Flags) => ({ act, ...(org !== undefined && { org }) })
 
+const GIVE_UP = 'strongroom admin license-review give-up PURCHASE'
+const SETTLE = 'strongroom admin license-review settle TERMINATION --refund USD'
+
 async function list(cli: Cli, flags: Flags): Promise<Result> {
   const operate = await ordering()
   const data = await operate<{ org: Org; purchases: InReview[] }>(cli, flags, inOrg('list-review', flags), 'looking')
-  if (data.purchases.length === 0) cli.say(`no purchase of ${data.org.name} waits for a decision`)
+  if (data.purchases.length === 0) cli.say(`nothing of ${data.org.name} waits for a decision`)
   const text = table(
     data.purchases,
     [
-      { title: 'PURCHASE', of: ({ purchaseId }) => purchaseId },
+      { title: 'ID', of: ({ purchaseId }) => purchaseId },
+      { title: 'KIND', of: ({ kind }) => kind },
       { title: 'LICENCE', of: ({ name }) => name },
       { title: 'PROVIDER', of: ({ provider }) => provider },
-      { title: 'HELD', of: ({ amount }) => shownMoney({ amount, currency: 'USD' }) },
+      { title: 'AMOUNT', of: ({ amount }) => shownMoney({ amount, currency: 'USD' }) },
       { title: 'WHY', of: ({ reason }) => reason ?? '' },
       { title: 'SINCE', of: ({ since }) => shortTime(since) },
     ],
     cli.style,
   )
-  return {
-    data,
-    ...(data.purchases.length > 0 && { text, next: 'strongroom admin license-review give-up PURCHASE' }),
-  }
+  const [first] = data.purchases
+  return { data, ...(first && { text, next: first.kind === 'termination' ? SETTLE : GIVE_UP }) }
 }
 
 async function giveUp(cli: Cli, flags: Flags, purchaseId: string | undefined): Promise<Result> {
@@ -61,26 +65,46 @@ async function giveUp(cli: Cli, flags: Flags, purchaseId: string | undefined): P
   }
 }
 
-const NAMES = ['list', 'give-up'] as const
+async function settle(cli: Cli, flags: Flags, terminationId: string | undefined): Promise<Result> {
+  if (terminationId === undefined) throw new CliError('usage', 'say which termination: its id is in the list')
+  if (flags.refund === undefined)
+    throw new CliError('usage', 'say with --refund what the provider gives back', {
+      fix: '--refund 0 if it is nothing',
+    })
+  const { amount: refund } = readMoney(flags.refund, '--refund')
+  const shown = shownMoney({ amount: refund, currency: 'USD' })
+  const operate = await ordering()
+  await confirm(cli, `Has the provider ended the licence of ${terminationId}, and does ${shown} come back?`)
+  const order = { ...inOrg('settle-termination', flags), terminationId, refund }
+  const data = await operate<{ org: Org; terminationId: string; refund: string }>(cli, flags, order, 'deciding')
+  return {
+    data,
+    text: `${cli.style.good('✓')} ${terminationId} is decided: the server settles it, and ${shown} comes back`,
+  }
+}
+
+const NAMES = ['list', 'give-up', 'settle'] as const
 
 export const licenseReview = command({
-  summary: 'purchases that wait for a human: list, give-up',
+  summary: 'purchases and terminations that wait for a human: list, give-up, settle',
   about:
-    'When a provider does not say what became of an order, the money stays held and the server goes on asking. Ask the provider yourself. If it has delivered, do nothing: the server finds out. If nothing is to come of it, give it up: the server cancels the order there, and frees the money when that is certain. What could not be cancelled for some hours is listed again; given up once more, its money is free at once. Recorded in the audit trail of the organisation. An embedded database is worked on while its server is stopped.',
+    'When a provider does not say what became of an order, the money stays held and the server goes on asking. Ask the provider yourself. If it has delivered, do nothing: the server finds out. If nothing is to come of it, give it up: the server cancels the order there, and frees the money when that is certain. What could not be cancelled for some hours is listed again; given up once more, its money is free at once. A termination that nobody knows of is settled with what the provider gives back, which may be nothing; one that was asked for the end of the period, and for which nothing comes back, ends then. Recorded in the audit trail of the organisation. An embedded database is worked on while its server is stopped.',
   args: {
     action: arg.one(NAMES.join(', '), { choices: NAMES }),
-    purchase: arg.maybe('with give-up: the id of the purchase'),
+    id: arg.maybe('with give-up, of the purchase or renewal; with settle, of the termination'),
   },
-  flags: { ...ORG, ...HOST },
+  flags: { refund: flag.text('with settle: what comes back, 0 if nothing does', 'USD'), ...ORG, ...HOST },
   examples: [
     { run: 'strongroom admin license-review list', does: 'with what is held, and why' },
     { run: 'strongroom admin license-review give-up pur_0k3w --yes', does: 'asks nothing' },
+    { run: 'strongroom admin license-review settle ter_8m2c --refund 4.50', does: 'asks first' },
   ],
   next: 'strongroom up',
   output: async () => (await shapes()).licenseReviewShape,
   run: async (cli, { args, flags }) => {
     if (args.action === 'list') return list(cli, flags)
-    if (args.action === 'give-up') return giveUp(cli, flags, args.purchase)
+    if (args.action === 'give-up') return giveUp(cli, flags, args.id)
+    if (args.action === 'settle') return settle(cli, flags, args.id)
     throw new CliError('usage', `say what to do: ${NAMES.join(', ')}`)
   },
 })

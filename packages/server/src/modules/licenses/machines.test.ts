@@ -111,7 +111,7 @@ const TERMINATION: Readonly<Record<TerminationState, Readonly<Partial<Record<Ter
   settling: { settled: 'completed' },
   completed: {},
   failed: { resumed: 'cancelling', replaced: 'failed', over: 'completed' },
-  in_review: { cancelled: 'settling', scheduled: 'cancel_pending' },
+  in_review: { cancelled: 'settling', scheduled: 'cancel_pending', decided: 'settling' },
 }
 const TERMINATION_STATES = Object.keys(TERMINATION) as TerminationState[]
 
@@ -128,7 +128,7 @@ describe('a termination', () => {
     expect(said).toEqual(['resume', 'none'])
   })
 
-  it('settles once, and only what the provider has ended', () => {
+  it('settles once, and only what has ended by the word of the provider or of a human', () => {
     const events = fc.array(fc.constantFrom(...TERMINATION_EVENTS), { maxLength: 30 })
     fc.assert(
       fc.property(events, (happening) => {
@@ -138,7 +138,7 @@ describe('a termination', () => {
           const to = nextTermination(state, event)
           if (!to) continue
           // With its period it has ended everywhere.
-          if (event === 'cancelled' || event === 'scheduled' || event === 'over') ended = true
+          if (['cancelled', 'scheduled', 'decided', 'over'].includes(event)) ended = true
           if (event === 'settled') settled += 1
           state = to
           if (state === 'settling' || state === 'completed') expect(ended).toBe(true)

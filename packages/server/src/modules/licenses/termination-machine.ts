@@ -17,6 +17,8 @@ export const TERMINATION_EVENTS = [
   /** The day it was scheduled for has come. */
   'due',
   'settled',
+  /** A human has said what came of it at the provider. */
+  'decided',
   'resumed',
   /** Its end was asked for in another way. */
   'replaced',
@@ -40,7 +42,7 @@ const STEPS: Readonly<Record<TerminationState, Steps>> = {
   settling: { settled: 'completed' },
   completed: {},
   failed: { resumed: 'cancelling', replaced: 'failed', over: 'completed' },
-  in_review: { cancelled: 'settling', scheduled: 'cancel_pending' },
+  in_review: { cancelled: 'settling', scheduled: 'cancel_pending', decided: 'settling' },
 }
 
 /** What follows; undefined where this cannot happen in this state. */

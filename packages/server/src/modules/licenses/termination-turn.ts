@@ -34,9 +34,9 @@ type Changes = Parameters<typeof postponeTermination>[2]
 const inOrgOf = <T>({ worker }: Works, { orgId }: TerminationRow, work: (db: Db) => Promise<T>): Promise<T> =>
   inOrg({ database: worker }, orgId, work)
 
-async function happen(
+export async function terminationHappens(
   works: Works,
-  { row, license }: Ending,
+  { row, license }: Pick<Ending, 'row' | 'license'>,
   { event, reason = null, changes = {} }: { event: TerminationEvent; reason?: string | null; changes?: Changes },
   also?: (db: Db, at: Date) => Promise<void>,
 ): Promise<void> {
@@ -64,19 +64,20 @@ async function retry(
     const next_at = later(at, row.state === 'in_review' ? REVIEW_MS : backoffMs(attempts))
     return inOrgOf(works, row, (db) => postponeTermination(db, row, { attempts, reason, next_at }))
   }
-  return happen(works, ending, {
+  return terminationHappens(works, ending, {
     event,
     reason,
     changes: { next_at: event === 'unclear' ? later(at, REVIEW_MS) : null },
   })
 }
 
-const callOf = ({ orgId, terminationId }: TerminationRow) => ({ orgId, objectId: terminationId, op: 'cancel' }) as const
+export const cancelCallOf = ({ orgId, terminationId }: TerminationRow) =>
+  ({ orgId, objectId: terminationId, op: 'cancel' }) as const
 
 async function askProvider(works: Works, ending: Ending): Promise<CancelOutcome> {
   const { row, license, bought } = ending
   const at = works.deps.now()
-  await inOrgOf(works, row, (db) => markCall(db, callOf(row), 'sent', at))
+  await inOrgOf(works, row, (db) => markCall(db, cancelCallOf(row), 'sent', at))
   const provider = works.providers.get(license.provider)
   if (!provider) return { kind: 'unavailable', cause: 'not_in_the_catalogue' }
   const { orgId, effective, terminationId } = row
@@ -95,19 +96,23 @@ async function settleAnswer(works: Works, ending: Ending, outcome: CancelOutcome
       if (refundable !== null && refundable > paid)
         return retry(works, ending, { most: 0, event: 'unclear', reason: 'provider_wrong_amount' })
       const changes = { refundable: refundable?.toString() ?? null, effective_at: effectiveAt }
-      return happen(works, ending, { event: 'cancelled', changes }, (db, at) => markCall(db, callOf(row), 'done', at))
+      return terminationHappens(works, ending, { event: 'cancelled', changes }, (db, at) =>
+        markCall(db, cancelCallOf(row), 'done', at),
+      )
     }
     case 'scheduled': {
       const { effectiveAt } = outcome
       const changes = { effective: 'period_end', effective_at: effectiveAt, next_at: effectiveAt }
-      return happen(works, ending, { event: 'scheduled', changes }, (db, at) => markCall(db, callOf(row), 'done', at))
+      return terminationHappens(works, ending, { event: 'scheduled', changes }, (db, at) =>
+        markCall(db, cancelCallOf(row), 'done', at),
+      )
     }
     case 'refused':
       return refused(works, ending, outcome)
     case 'unavailable':
       return retry(works, ending, { most: MOST_UNREACHABLE, event: 'unreachable', reason: 'provider_unavailable' })
     case 'unknown':
-      await inOrgOf(works, row, (db) => markCall(db, callOf(row), 'unknown', works.deps.now()))
+      await inOrgOf(works, row, (db) => markCall(db, cancelCallOf(row), 'unknown', works.deps.now()))
       return retry(works, ending, { most: MOST_UNKNOWN, event: 'unclear', reason: 'provider_outcome_unknown' })
   }
 }
@@ -126,7 +131,7 @@ async function refused(
   if (!nextTermination(row.state, 'refused'))
     return retry(works, ending, { most: MOST_UNKNOWN, event: 'unclear', reason: 'provider_cancel_refused' })
   const changes = { earliest_at: earliestAt, next_at: null }
-  return happen(works, ending, { event: 'refused', reason: 'provider_cancel_refused', changes })
+  return terminationHappens(works, ending, { event: 'refused', reason: 'provider_cancel_refused', changes })
 }
 
 /** A purchase that was never handed over ends with its licence; the sealed credential is gone. */
@@ -208,14 +213,14 @@ async function step(works: Works, ending: Ending): Promise<void> {
       if (await inOrgOf(works, row, (db) => isRenewing(db, row.orgId, row.instanceId)))
         return waitForRenewal(works, row)
       const plan = (db: Db, at: Date): Promise<void> =>
-        planCall(db, callOf(row), { provider: license.provider, digest: '', at })
-      return happen(works, ending, { event: 'ask' }, plan)
+        planCall(db, cancelCallOf(row), { provider: license.provider, digest: '', at })
+      return terminationHappens(works, ending, { event: 'ask' }, plan)
     }
     case 'cancelling':
     case 'in_review':
       return settleAnswer(works, ending, await askProvider(works, ending))
     case 'cancel_pending':
-      return happen(works, ending, { event: 'due' })
+      return terminationHappens(works, ending, { event: 'due' })
     case 'settling':
       return settle(works, ending)
     case 'completed':
