@@ -5,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import { applyTransfers } from '../../ledger/ledger.ts'
 import type { LicenseProvider, UsageLine } from '../../licenses/provider.ts'
 import type { Works } from '../licenses/purchase-turn.ts'
+import { endTestCredit } from '../licenses/test-credit-store.ts'
 import { dayOf, monthOf } from './rules.ts'
 import { writeLines } from './write.ts'
 
@@ -15,6 +16,7 @@ const MOST_PAGES = 1000
 
 interface Licensed {
   readonly instanceId: string
+  readonly purchaseId: string
   readonly tenantId: string
   readonly createdAt: Date
 }
@@ -22,7 +24,7 @@ interface Licensed {
 /** The licence that an order of theirs has become. */
 async function licensedBy(db: Db, provider: string, { account, externalId }: UsageLine): Promise<Licensed | undefined> {
   const { rows } = await sql<Licensed>`
-    select i.instance_id as "instanceId", i.tenant_id as "tenantId", i.created_at as "createdAt"
+    select i.instance_id as "instanceId", i.purchase_id as "purchaseId", i.tenant_id as "tenantId", i.created_at as "createdAt"
     from license_purchase p join license_instance i on i.org_id = p.org_id and i.purchase_id = p.purchase_id
     where p.org_id = ${account} and p.provider = ${provider} and p.purchase_id = split_part(${externalId}, '-', 1)
       and ${externalId} = p.purchase_id || case p.hold_no when 1 then '' else '-' || p.hold_no end`.execute(db)
@@ -55,7 +57,7 @@ const charge = ({ deps, worker }: Works, provider: string, line: UsageLine): Pro
     const license = await licensedBy(db, provider, line)
     if (!license || date < dayOf(license.createdAt)) return 'not_ours'
     if (date > dayOf(deps.now())) return 'not_yet'
-    const { instanceId, tenantId } = license
+    const { instanceId, purchaseId, tenantId } = license
     const endingOf = (charged: bigint | undefined): Ending => (charged === amount ? 'known' : 'changed')
     const known = { orgId, instanceId, line }
     const charged = await writtenAmount(db, known)
@@ -67,6 +69,7 @@ const charge = ({ deps, worker }: Works, provider: string, line: UsageLine): Pro
     if (written.length === 0) return endingOf(await writtenAmount(db, known))
     const about = { id: transferId, group: `charge:${instanceId}`, code: 'charge', refType: 'license' } as const
     const legs = { dr: 'credit', cr: `payable:${provider}`, amount, phase: 'single' } as const
+    await endTestCredit(db, { orgId, purchaseId }, deps.now())
     await applyTransfers(db, orgId, [{ ...about, ...legs, refId: instanceId }], deps.now())
     return 'written'
   })

@@ -5,6 +5,7 @@ import { emit } from '../../outbox/outbox.ts'
 import { reserve, settle } from '../budgets/reserve.ts'
 import { subjectIn } from './money.ts'
 import type { RenewalRow } from './renewal-store.ts'
+import { endTestCredit } from './test-credit-store.ts'
 
 // The money of a renewal, as that of a purchase: promised in budgets, held, then taken or given back. Budgets first, the ledger last.
 
@@ -55,5 +56,7 @@ export async function moveRenewalMoney(
     capture: { ...about(row), id: renewalCapture(row), phase: 'post', pendingId, amount: BigInt(amount) },
     release: { ...about(row), id: `release:${renewalId}`, phase: 'void', pendingId },
   } as const
+  // Nothing comes back of it: licences of the sandbox are not renewed.
+  if (move === 'hold') await endTestCredit(db, row, maker.now())
   await applyTransfers(db, orgId, [transfer[move]], maker.now())
 }

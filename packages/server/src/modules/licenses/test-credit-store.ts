@@ -8,7 +8,10 @@ interface Bought {
   readonly purchaseId: string
 }
 
-/** Before something is held for this purchase again: unless it is of the sandbox, what is left of the test credit goes. */
+/**
+ * Before anything more is taken for what this purchase has brought, be it held again, renewed or used: unless that is of the sandbox, what is
+ * left of the test credit goes.
+ */
 export async function endTestCredit(db: Db, { orgId, purchaseId }: Bought, at: Date): Promise<void> {
   await sql`
     select end_test_credit(${orgId}, ${at}) from license_purchase

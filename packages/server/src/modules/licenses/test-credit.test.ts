@@ -17,13 +17,18 @@ import { withManners } from '../../../test/provider/provider-scene.ts'
 import { inOrg } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { ledgerDifferences } from '../../ledger/ledger.ts'
+import type { LicenseProvider } from '../../licenses/provider.ts'
 import { makeProviders } from '../../licenses/providers.ts'
 import { budgetDifferences } from '../budgets/reserve.ts'
+import { fetchUsage } from '../charges/usage.ts'
+import { takeEndingTurn } from './expiry.ts'
+import { takeRenewalTurn } from './renewal-turn.ts'
 
 // What test credit pays for, where the operator sells something beside the sandbox. Catches: test credit that pays for something else, that
 // becomes credit by way of a licence of the sandbox, or whose end takes what was paid in. Seen red: what is held not counted as used; licences
 // from before the grant counted; those of the operator counted; nothing taken back after a release, after a refund; taken back before the
-// end; the end missed where nothing was left; a resumed purchase held without ending it; more taken back than was test credit.
+// end; the end missed where nothing was left; a resumed purchase held without ending it; more taken back than was test credit; a renewal held, or usage charged, without
+// ending it.
 
 const USD = 1_000_000n
 
@@ -36,6 +41,7 @@ beforeAll(async () => {
   const offer = { name: 'Tool', description: '', provider: 'builtin', sku: 'T1', term: 'once', price: money(10n * USD) }
   const fields = [{ label: 'TOOL_KEY', isEnvironmentVariable: true }]
   await client.catalogue.put({ params: { licenseId: 'real-tool' }, body: { ...offer, term: 'once', fields } })
+  await client.catalogue.put({ params: { licenseId: 'real-monthly' }, body: { ...offer, term: 'month', fields } })
 })
 afterAll(() => h.close())
 beforeEach(async () => {
@@ -174,6 +180,53 @@ it('ends also where a purchase of something else is held again', async () => {
   await buyer.client.licenses.resumePurchase({ params: { purchaseId }, query: {} })
   expect(await balance()).toBe('0.00')
   expect((await movements()).slice(0, 2)).toEqual(['hold -10.00', 'expiry -100.00'])
+})
+
+/** As of a provider that renews, and reports what is used. */
+const works = (manners: Partial<LicenseProvider>) => ({
+  ...{ deps: h.deps, worker: h.worker },
+  providers: withManners(makeProviders(h.deps), () => manners),
+})
+
+it('pays for no renewal of what was bought before the grant, and ends with the first one', async () => {
+  await fund(10n)
+  const id = await use('real-monthly', 1)
+  await takeGrant()
+  const endsAt = async () =>
+    new Date((await buyer.client.licenses.list()).data.find((one) => one.licenseInstanceId === id)?.periodEnd ?? 0)
+  const before = await endsAt()
+  const renewing = works({ renew: async ({ amount }) => ({ kind: 'renewed', amount, periodEnd: null }) })
+  const turns = async () => {
+    for (const take of [takeEndingTurn, takeRenewalTurn]) while (await take(renewing));
+  }
+  h.advance(before.getTime() - 12 * 3_600_000 - h.deps.now().getTime())
+  await turns()
+  // It waits for credit, and nothing of the try stays.
+  expect([await balance(), await endsAt()]).toEqual(['100.00', before])
+  await giveCredit(h, org.orgId, 15n * USD, 'two')
+  h.advance(3_700_000)
+  await turns()
+  expect((await endsAt()) > before).toBe(true)
+  expect(await balance()).toBe('5.00')
+  expect((await movements()).slice(0, 3)).toEqual(['capture -10.00', 'hold -10.00', 'expiry -100.00'])
+  await booksAreRight()
+})
+
+it('pays for no usage of what was bought before the grant, and ends with the first line of it', async () => {
+  await fund(10n)
+  const { purchaseId } = await buy('real-tool')
+  await takeTurns(h)
+  await takeDelivery(h, buyer, purchaseId)
+  await takeGrant()
+  const date = h.deps.now().toISOString().slice(0, 10)
+  const line = { lineId: 'l1', account: org.orgId, externalId: purchaseId, date, quantity: 1, amount: 4n * USD }
+  const reporting = works({ usage: async () => ({ kind: 'listed', lines: [line], next: null }) })
+  await fetchUsage(reporting)
+  expect(await balance()).toBe('100.00')
+  await giveCredit(h, org.orgId, 5n * USD, 'two')
+  await fetchUsage(reporting)
+  expect([await balance(), (await movements()).slice(0, 2)]).toEqual(['1.00', ['charge -4.00', 'expiry -100.00']])
+  await booksAreRight()
 })
 
 it('ends alike where several are begun together', async () => {
