@@ -114,7 +114,7 @@ export const domains = {
     body: closed({ domain: DomainName, managed: Type.Boolean() }),
     status: 201,
     response: Domain,
-    errors: ['invalid_domain', 'domain_taken'],
+    errors: ['invalid_domain', 'domain_taken', 'domain_not_managed', 'dns_unavailable'],
   },
   remove: {
     api: 'platform',

@@ -22,7 +22,10 @@ export interface PowerDnsServer {
   readonly config: PowerDnsConfig
   /** Where it answers resolvers: `127.0.0.1:port`. */
   readonly address: string
-  makeZone(name: string): Promise<void>
+  /** Of this account, or of nobody's. */
+  makeZone(name: string, account?: string): Promise<void>
+  /** As its operator would, with `pdnsutil set-account`. */
+  setAccount(name: string, account: string): Promise<void>
   /** What a resolver is told, each answer on a line of its own. */
   dig(name: string, type: string): string[]
   stop(): Promise<void>
@@ -62,10 +65,10 @@ export async function startPowerDns(): Promise<PowerDnsServer> {
     said += chunk.toString()
   })
   const config = { url: `http://127.0.0.1:${webPort}`, key: KEY }
-  const ask = (path: string, body?: object): Promise<Response> =>
+  const ask = (path: string, body?: object, method = 'POST'): Promise<Response> =>
     fetch(`${config.url}/api/v1/servers/localhost${path}`, {
       headers: { 'x-api-key': KEY, 'content-type': 'application/json' },
-      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+      ...(body && { method, body: JSON.stringify(body) }),
     })
   const isUp = (): Promise<boolean> =>
     ask('').then(
@@ -80,9 +83,14 @@ export async function startPowerDns(): Promise<PowerDnsServer> {
   return {
     config,
     address: `127.0.0.1:${port}`,
-    makeZone: async (name) => {
-      const made = await ask('/zones', { name: `${name}.`, kind: 'Native', nameservers: [`ns1.${name}.`] })
+    makeZone: async (name, account = '') => {
+      const zone = { name: `${name}.`, kind: 'Native', nameservers: [`ns1.${name}.`], account }
+      const made = await ask('/zones', zone)
       if (made.status !== 201) throw new Error(`PowerDNS made no zone: ${made.status} ${await made.text()}`)
+    },
+    setAccount: async (name, account) => {
+      const set = await ask(`/zones/${name}.`, { account }, 'PUT')
+      if (set.status !== 204) throw new Error(`PowerDNS gave the zone to nobody: ${set.status} ${await set.text()}`)
     },
     dig: (name, type) =>
       spawnSync('/usr/bin/dig', ['+short', '@127.0.0.1', '-p', String(port), name, type], { encoding: 'utf8' })

@@ -3,10 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Harness, startHarness, type TestAgent } from '../../../test/harness.ts'
 import { codeOf, foundOrg, outcomes, refusal, seedUser } from '../../../test/people.ts'
 import { type PowerDnsServer, startPowerDns, whyNoPowerDns } from '../../../test/power-dns/power-dns.ts'
+import { inOrg } from '../../context.ts'
 
 // Catches: records of another organisation, a name that is found in the wrong domain, a domain managed twice, records that cannot be,
-// what PowerDNS says in plain text taken for JSON. Seen red: the longest domain not chosen, managed by two organisations, a CNAME beside
-// others, a domain that is not managed read all the same, quotes of TXT records left on, records left over in PowerDNS, records of who has not read the latest (in the database and in PowerDNS).
+// what PowerDNS says in plain text taken for JSON, a zone of PowerDNS taken over by who only says that it is theirs. Seen red: the longest domain not chosen, managed by two organisations, a CNAME beside
+// others, a domain that is not managed read all the same, quotes of TXT records left on, records left over in PowerDNS, records of who has not read the latest (in the database and in PowerDNS),
+// the account of a zone not looked at when it is added, read, changed; the accounts of a server with one organisation looked at.
 
 const RECORDS = [
   { name: 'acme.dev', type: 'A', content: '93.184.216.34' },
@@ -165,7 +167,7 @@ describe.skipIf(reason !== undefined)('in PowerDNS', () => {
   beforeAll(async () => {
     powerDns = await startPowerDns()
     world = await startWorld(powerDns)
-    await powerDns.makeZone('acme.dev')
+    await powerDns.makeZone('acme.dev', world.alice.orgId)
     await add(world, 'acme.dev')
     await set(world, 'acme.dev', RECORDS)
   })
@@ -196,10 +198,7 @@ describe.skipIf(reason !== undefined)('in PowerDNS', () => {
 
   it('refuses records of who has not read the latest, and changes nothing', () => changeTwice(world, 'acme.dev'))
 
-  it('says where a zone is missing, and where the server cannot be asked', async () => {
-    await add(world, 'zoneless.dev')
-    expect(await codeOf(recordsOf(world.agent, { domain: 'zoneless.dev' }))).toBe('domain_not_managed')
-    expect(await codeOf(set(world, 'zoneless.dev', []))).toBe('domain_not_managed')
+  it('says where the server cannot be asked', async () => {
     const wrongKey = await startHarness({ powerDns: { ...powerDns.config, key: 'another' } })
     const bob = await foundOrg(wrongKey)
     await bob.client.domains.add({ body: { domain: 'acme.dev', managed: true } })
@@ -210,5 +209,61 @@ describe.skipIf(reason !== undefined)('in PowerDNS', () => {
       retryAfter: 5,
     })
     await wrongKey.close()
+  })
+
+  it('gives a zone to nobody but the organisation that its account names, where there are several', async () => {
+    const { alice, agent, h } = world
+    await powerDns.makeZone('unsaid.dev')
+    await powerDns.makeZone('theirs.dev', (await h.org('fourth')).orgId)
+    const before = (await alice.client.domains.list()).data
+    for (const domain of ['unsaid.dev', 'theirs.dev', 'zoneless.dev'])
+      expect(await refusal(add(world, domain))).toMatchObject({
+        ...{ status: 403, code: 'domain_not_managed', details: { account: alice.orgId } },
+      })
+    expect((await alice.client.domains.list()).data).toEqual(before)
+    // One that was claimed before the others came is not read or changed either.
+    const claimed = {
+      org_id: alice.orgId,
+      name: 'unsaid.dev',
+      managed: true,
+      created_by: 'x',
+      created_at: h.deps.now(),
+    }
+    await inOrg(h.deps, alice.orgId, (db) => db.insertInto('domain').values(claimed).execute())
+    const records = [{ name: 'unsaid.dev', type: 'A', content: '93.184.216.66' }]
+    expect(await codeOf(recordsOf(agent, { domain: 'www.unsaid.dev' }))).toBe('domain_not_managed')
+    expect(await codeOf(set(world, 'unsaid.dev', records))).toBe('domain_not_managed')
+    expect(powerDns.dig('unsaid.dev', 'A')).toEqual([''])
+    await powerDns.setAccount('unsaid.dev', alice.orgId)
+    await set(world, 'unsaid.dev', records)
+    expect(powerDns.dig('unsaid.dev', 'A')).toEqual(['93.184.216.66'])
+    expect((await recordsOf(agent, { domain: 'unsaid.dev', type: 'A' })).records).toHaveLength(1)
+    // Whose it is no longer does not change it any more.
+    await powerDns.setAccount('unsaid.dev', '')
+    expect(await codeOf(set(world, 'unsaid.dev', []))).toBe('domain_not_managed')
+    expect(powerDns.dig('unsaid.dev', 'A')).toEqual(['93.184.216.66'])
+    // That it is theirs, though not managed here, may be said of any domain.
+    await add(world, 'theirs.dev', false)
+  })
+
+  it('is content with any zone where there is one organisation, until there are others', async () => {
+    const h = await startHarness({ powerDns: powerDns.config })
+    const alice = await foundOrg(h)
+    const { client } = await h.agent(alice, ['machine.domain.read'])
+    await powerDns.makeZone('plain.dev')
+    await powerDns.makeZone('booked.dev', 'customer 7')
+    for (const domain of ['plain.dev', 'booked.dev', 'later.dev'])
+      await alice.client.domains.add({ body: { domain, managed: true } })
+    const read = (domain: string) => client.domains.records({ query: { domain } })
+    for (const domain of ['plain.dev', 'booked.dev']) {
+      await alice.client.domains.setRecords({ params: { domain }, body: { records: [] } })
+      expect((await read(domain)).managed).toBe(true)
+    }
+    expect(await codeOf(read('later.dev'))).toBe('domain_not_managed')
+    const records = { params: { domain: 'later.dev' }, body: { records: [] } }
+    expect(await codeOf(alice.client.domains.setRecords(records))).toBe('domain_not_managed')
+    await h.org('somebody else')
+    expect(await codeOf(read('plain.dev'))).toBe('domain_not_managed')
+    await h.close()
   })
 })

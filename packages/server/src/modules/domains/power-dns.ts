@@ -16,6 +16,7 @@ interface RrSet {
 
 interface PowerDnsZone {
   readonly serial: number
+  readonly account?: string
   readonly rrsets: readonly RrSet[]
 }
 
@@ -82,15 +83,24 @@ function contentFor({ type, content, priority }: ZoneRecord): string {
 
 const unavailable = (): ApiError => new ApiError('dns_unavailable', { headers: { 'retry-after': '5' } })
 
+/** What its operator and its history say of a zone. */
+export interface ZoneFacts {
+  readonly serial: number
+  /** Whose it is; empty where nobody has said so. */
+  readonly account: string
+}
+
 export interface PowerDns {
   /** Undefined if there is no such zone. */
-  zone(domain: string): Promise<Zone | undefined>
+  zone(domain: string): Promise<(Zone & ZoneFacts) | undefined>
   /**
-   * Makes every set of records what it is here, and removes the others, but for those that make the zone. `check` sees the serial
+   * Makes every set of records what it is here, and removes the others, but for those that make the zone. `check` sees the zone
    * right before; PowerDNS itself knows no condition, so whoever changes the zone in that moment is not seen.
    */
-  replace(domain: string, records: readonly ZoneRecord[], check: (serial: number) => void): Promise<number>
+  replace(domain: string, records: readonly ZoneRecord[], check: (zone: ZoneFacts) => void): Promise<number>
 }
+
+const factsOf = ({ serial, account = '' }: PowerDnsZone): ZoneFacts => ({ serial, account })
 
 const isKept = ({ name, type }: { name: string; type: string }, domain: string): boolean =>
   type === 'SOA' || (type === 'NS' && withoutDot(name) === domain)
@@ -121,12 +131,12 @@ export function makePowerDns({ url, key }: PowerDnsConfig): PowerDns {
       const records = zone.rrsets.flatMap((set) =>
         set.records.map(({ content, disabled }) => recordOf(set, content, disabled)),
       )
-      return { serial: zone.serial, records }
+      return { ...factsOf(zone), records }
     },
     replace: async (domain, records, check) => {
       const zone = await read(domain)
       if (!zone) throw new ApiError('domain_not_managed')
-      check(zone.serial)
+      check(factsOf(zone))
       const { status, body } = await ask('PATCH', domain, { rrsets: changesOf(zone, domain, records) })
       if (status === 422) throw new ApiError('invalid_record', { details: { why: textOf(body) } })
       if (status !== 204) throw unavailable()

@@ -6,9 +6,10 @@ import type { Handler } from '../../http/mount.ts'
 import { listAnswer } from '../../http/pagination.ts'
 import { type Limit, makeRateLimiter } from '../../http/rate-limit.ts'
 import { emit } from '../../outbox/outbox.ts'
+import { hasSeveralOrgs } from '../setup/org.ts'
 import { checkRecords } from './check.ts'
 import { inDns, requireName, within } from './names.ts'
-import { makePowerDns, type PowerDns } from './power-dns.ts'
+import { makePowerDns, type PowerDns, type ZoneFacts } from './power-dns.ts'
 import { readRecords, show, type Zone } from './records.ts'
 import * as store from './store.ts'
 
@@ -23,6 +24,24 @@ const showDomain = ({ domain, managed, createdAt }: store.DomainRow): Domain => 
 
 const powerDnsOf = ({ config }: Ctx): PowerDns | undefined =>
   config.powerDns ? makePowerDns(config.powerDns) : undefined
+
+type Whose = (zone: Pick<ZoneFacts, 'account'> | undefined) => void
+
+/**
+ * Anybody can say that a domain is theirs; a zone of PowerDNS is whose its operator says there, by its account. Where there is one
+ * organisation, every zone is its. Whatever else is not managed here, as if there were no zone.
+ */
+async function makeOwnerCheck({ db, principal }: TxCtx): Promise<Whose> {
+  const isShared = await hasSeveralOrgs(db)
+  return (zone) => {
+    if (zone && (!isShared || zone.account === principal.orgId)) return
+    if (!isShared) throw new ApiError('domain_not_managed')
+    throw new ApiError('domain_not_managed', {
+      message: 'The name server has no zone of this name for the organisation.',
+      details: { account: principal.orgId },
+    })
+  }
+}
 
 /** The domain that the name lies in. */
 async function openManaged({ db, principal }: TxCtx, name: string): Promise<store.DomainRow> {
@@ -42,11 +61,14 @@ async function readZone(ctx: Ctx, query: Question): Promise<Zone & { readonly do
   const name = requireName(query.domain)
   const wanted = query.name === undefined ? undefined : requireName(query.name)
   const powerDns = powerDnsOf(ctx)
-  const [{ domain }, kept] = await transact(ctx, async (ctx) => {
+  const { domain, kept, requireOwn } = await transact(ctx, async (ctx) => {
     const row = await openManaged(ctx, name)
-    return [row, powerDns ? undefined : await store.zoneOf(ctx.db, ctx.principal.orgId, row)] as const
+    const kept = powerDns ? undefined : await store.zoneOf(ctx.db, ctx.principal.orgId, row)
+    return { domain: row.domain, kept, requireOwn: await makeOwnerCheck(ctx) }
   })
-  const zone: Zone = kept ?? found(await powerDns?.zone(domain), 'domain_not_managed')
+  const served = await powerDns?.zone(domain)
+  if (!kept) requireOwn(served)
+  const zone: Zone = found(kept ?? served, 'domain_not_managed')
   const fitting = zone.records.filter(
     (one) => (query.type === undefined || one.type === query.type) && (wanted === undefined || one.name === wanted),
   )
@@ -82,15 +104,27 @@ export const list: Handler<typeof domains.list> = (ctx, { query }) =>
 const recordChange = (ctx: TxCtx, action: string, domain: string, metadata: Record<string, unknown> = {}) =>
   record(ctx, { action, targets: [{ type: 'domain', id: domain }], metadata })
 
-export const add: Handler<typeof domains.add> = (ctx, { body: { domain, managed } }) =>
-  transact(ctx, async (ctx) => {
-    const name = requireName(domain)
+/** Where others could have it, what is not the caller's is not claimed either: it would stand in the way of whose it is. */
+async function requireClaimable(ctx: Ctx, name: string): Promise<void> {
+  const powerDns = powerDnsOf(ctx)
+  if (!powerDns) return
+  const requireOwn = await transact({ ...ctx, idempotent: undefined }, async (ctx) =>
+    (await hasSeveralOrgs(ctx.db)) ? makeOwnerCheck(ctx) : undefined,
+  )
+  requireOwn?.(await powerDns.zone(name))
+}
+
+export const add: Handler<typeof domains.add> = async (ctx, { body: { domain, managed } }) => {
+  const name = requireName(domain)
+  if (managed) await requireClaimable(ctx, name)
+  return transact(ctx, async (ctx) => {
     const { orgId, id: createdBy } = ctx.principal
     const at = ctx.now()
     if (!(await store.insertDomain(ctx.db, orgId, { name, managed, createdBy, at }))) throw new ApiError('domain_taken')
     await recordChange(ctx, 'domain.add', name, { managed })
     return { domain: name, managed, createdAt: at.toISOString() }
   })
+}
 
 export const remove: Handler<typeof domains.remove> = (ctx, { params }) =>
   transact(ctx, async (ctx) => {
@@ -128,8 +162,14 @@ export const setRecords: Handler<typeof domains.setRecords> = async (ctx, { para
       requireSerial(serial, body.ifSerial)
       return store.replaceRecords(db, principal.orgId, domain, readRecords(domain, body.records))
     })
-  const { domain } = await transact({ ...ctx, idempotent: undefined }, (ctx) => lockManaged(ctx, params.domain))
-  const check = (serial: number): void => requireSerial(serial, body.ifSerial)
+  const [{ domain }, requireOwn] = await transact(
+    { ...ctx, idempotent: undefined },
+    async (ctx) => [await lockManaged(ctx, params.domain), await makeOwnerCheck(ctx)] as const,
+  )
+  const check = (zone: ZoneFacts): void => {
+    requireOwn(zone)
+    requireSerial(zone.serial, body.ifSerial)
+  }
   const serial = await powerDns.replace(domain, readRecords(domain, body.records), check)
   return change(async () => serial)
 }

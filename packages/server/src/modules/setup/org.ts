@@ -7,6 +7,9 @@ import * as store from './store.ts'
 
 export const nameOfOrg = async (db: Db, orgId: string): Promise<string> => (await store.org(db, orgId)).name
 
+/** Whether others than the caller's have their data on this server. */
+export const hasSeveralOrgs = (db: Db): Promise<boolean> => store.severalOrgs(db)
+
 /** C2SP tlog-policy text of a log without witnesses. */
 const NO_WITNESSES = 'quorum none\n'
 

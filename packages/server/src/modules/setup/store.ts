@@ -1,13 +1,18 @@
 import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 
-/** Is there any organisation, whoever's? Asked before there is one to ask for. */
-export async function anyOrg(db: Db): Promise<boolean> {
+/** How many organisations there are, whoever's; two stands for any number more. */
+async function countOrgs(db: Db): Promise<number> {
   await sql`select set_config('app.operator', 'yes', true)`.execute(db)
-  const org = await db.selectFrom('org').select('org_id').limit(1).executeTakeFirst()
+  const orgs = await db.selectFrom('org').select('org_id').limit(2).execute()
   await sql`select set_config('app.operator', '', true)`.execute(db)
-  return org !== undefined
+  return orgs.length
 }
+
+/** Is there any organisation, whoever's? Asked before there is one to ask for. */
+export const anyOrg = async (db: Db): Promise<boolean> => (await countOrgs(db)) > 0
+
+export const severalOrgs = async (db: Db): Promise<boolean> => (await countOrgs(db)) > 1
 
 export async function replaceToken(db: Db, tokenHash: Buffer, at: Date): Promise<void> {
   const fresh = { token_hash: tokenHash, created_at: at, used_at: null }
