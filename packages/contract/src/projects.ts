@@ -146,7 +146,7 @@ export const projects = {
     body: closed({ entries: AccessList, docs: Type.Optional(documents(2)) }),
     bodyLimit: 524_288,
     response: Permissions,
-    errors: ['self_lockout', 'last_admin', 'etag_mismatch', ...changeErrors],
+    errors: ['self_lockout', 'last_admin', 'etag_mismatch', 'user_not_found', 'agent_not_found', ...changeErrors],
   },
   environment: {
     api: 'machine',

@@ -12,12 +12,13 @@ let alice: Strongroom
 beforeAll(async () => {
   world = await startWorld()
   alice = world.alice
+  reader = { principal: (await world.agent('deployNext')).principal, role: 'READ' }
 })
 afterAll(() => world.close())
 
 const own = (): AccessEntry => ({ principal: `user:${world.founder.userId}`, role: 'ADMIN' })
 const mallory: AccessEntry = { principal: 'user:usr_mallory', role: 'ADMIN' }
-const reader: AccessEntry = { principal: 'user:usr_reader', role: 'READ' }
+let reader: AccessEntry
 
 /** A list with this change, in answers to requests of this method. */
 const lying =

@@ -9,7 +9,8 @@ import type { Writer } from '../../../test/vault-writer.ts'
 
 // Catches, each seen red: other ADMINs without a signature (admins not compared), a list that is not the signed one, an own
 // entry lost in passing (ensureStays left out), an older list over a newer one (If-Match unread), two editors at once (the log not
-// locked first), a list by somebody who is no ADMIN, an ADMIN who could not sign.
+// locked first), a list by somebody who is no ADMIN, an ADMIN who could not sign, somebody on the list who is nobody here (not looked for;
+// those who have left known; those who are listed already looked for).
 
 let h: Harness
 let alice: FirstPerson
@@ -107,6 +108,31 @@ it('refuses a list without ADMIN, without the caller, with a principal twice, or
   expect((await read(alice, id)).etag).toBe(etag)
 })
 
+it('takes nobody onto the list who is nobody here, and keeps who has left until they are taken off', async () => {
+  const id = await makeProject(alice, 'strangers')
+  const foreign = await h.agent(await h.org('elsewhere'), ['machine.all'])
+  const gone = await h.agent(alice, ['machine.all'])
+  const reader = (principal: string): Entry => ({ principal, role: 'READ' })
+  const leaver = reader(`agent:${gone.agentId}`)
+  await set(alice, id, [entry(alice, 'ADMIN'), leaver])
+  const archived = await h.agent(alice, ['machine.all'])
+  for (const params of [{ id: gone.agentId }, { id: archived.agentId }]) await alice.client.agents.archive({ params })
+  const { etag } = await read(alice, id)
+  const nobodies = [`user:usr_nobody`, `agent:${foreign.agentId}`, `agent:${archived.agentId}`].sort()
+  for (const role of ['READ', 'WRITE'] as const) {
+    const wanted = [entry(alice, 'ADMIN'), leaver, entry(bot, role), ...nobodies.map(reader)]
+    expect(await refusal(set(alice, id, wanted))).toMatchObject({
+      ...{ status: 404, code: 'agent_not_found', details: { principals: nobodies } },
+    })
+  }
+  expect(await codeOf(set(alice, id, [entry(alice, 'ADMIN'), reader('user:usr_nobody')]))).toBe('user_not_found')
+  expect((await read(alice, id)).etag).toBe(etag)
+  const kept = [entry(alice, 'ADMIN'), leaver, entry(bot, 'READ')]
+  expect((await set(alice, id, kept)).data).toEqual(byPrincipal(kept))
+  await set(alice, id, [entry(alice, 'ADMIN'), entry(bot, 'READ')])
+  expect(await codeOf(set(alice, id, kept))).toBe('agent_not_found')
+})
+
 it('lets an ADMIN leave who says so and leaves another behind', async () => {
   const id = await makeProject(alice, 'leaving')
   const docs = await adminsDocs(alice, id, principals(bot))
@@ -129,7 +155,7 @@ it('keeps sixteen editors of one list apart by its etag', async () => {
   const { etag } = await read(alice, id)
   const lists = Array.from({ length: 16 }, (_, i) => [
     entry(alice, 'ADMIN'),
-    { principal: `user:usr_reader${i}`, role: 'READ' as const },
+    ...(i % 2 === 0 ? [entry(bot, 'READ')] : [entry(bot, 'WRITE')]),
   ])
   const answers = await Promise.all(lists.map((entries) => put(id, etag, entries)))
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)

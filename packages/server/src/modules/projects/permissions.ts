@@ -33,6 +33,20 @@ function readEntries(listed: readonly Shown[]): store.Entry[] {
   return entries
 }
 
+/** Whoever joins is somebody here. Who has left since stays until they are taken off: that must not keep others from the list. */
+async function ensureKnown(
+  { db, principal }: TxCtx,
+  entries: readonly store.Entry[],
+  before: readonly store.Entry[],
+): Promise<void> {
+  const listed = new Set(before.map((entry) => entry.principal))
+  const joining = entries.map((entry) => entry.principal).filter((one) => !listed.has(one))
+  const principals = await store.unknownPrincipals(db, principal.orgId, joining)
+  const [first] = principals
+  if (first === undefined) return
+  throw new ApiError(first.startsWith('agent:') ? 'agent_not_found' : 'user_not_found', { details: { principals } })
+}
+
 const adminsIn = (entries: readonly store.Entry[]): string[] =>
   entries
     .filter(({ role }) => role === 'admin')
@@ -48,6 +62,7 @@ export const setPermissions: Handler<typeof projects.setPermissions> = (ctx, { p
     ensureUnchanged(ctx, before)
     const entries = readEntries(body.entries)
     ensureStays(ctx, entries, query.allowSelfRemoval)
+    await ensureKnown(ctx, entries, before)
     const admins = adminsIn(entries)
     if (body.docs) await commitAdmins(ctx, project, body.docs, admins)
     else refuseUnless(admins.join() === adminsIn(before).join(), 'admins_not_signed')

@@ -176,3 +176,15 @@ export const activeKids = async (
       db,
     )
   ).rows
+
+/** Those that are nobody of this organisation, or no longer. */
+export const unknownPrincipals = async (db: Db, orgId: string, principals: readonly string[]): Promise<string[]> =>
+  (
+    await sql<{ principal: string }>`
+      select principal from unnest(${[...principals]}::text[]) as asked (principal)
+      where not exists (
+          select 1 from org_user u where u.org_id = ${orgId} and 'user:' || u.user_id = principal and u.status <> 'removed')
+        and not exists (
+          select 1 from agent a where a.org_id = ${orgId} and 'agent:' || a.agent_id = principal and a.status = 'active')
+      order by principal`.execute(db)
+  ).rows.map(({ principal }) => principal)
