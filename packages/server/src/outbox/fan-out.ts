@@ -19,7 +19,7 @@ interface Hearing extends store.ActiveEndpoint {
 /** Those that have somebody behind them; the others are disabled. */
 async function hearingIn(deps: Deps, db: Db, orgId: string): Promise<Hearing[]> {
   const endpoints = await store.activeEndpoints(db, orgId)
-  const listeners = await listenersOf(db, orgId, endpoints)
+  const listeners = await listenersOf(db, orgId, endpoints, deps.now())
   const orphaned = endpoints.filter((endpoint) => !listeners.has(ownerKey(endpoint)))
   for (const { endpointId } of orphaned) await disableByItself(deps, db, orgId, endpointId, 'key_ended')
   return endpoints.flatMap((endpoint) => {

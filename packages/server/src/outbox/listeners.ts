@@ -42,17 +42,22 @@ function listenerOf(row: OwnerRow): Listener {
   return { principal, orgRoles, tenantRoles, tenantId, permissions: row.permissions ?? byRoles() }
 }
 
-/** What each owner may do now, by `ownerKey`. Who is missing is gone: the key has ended, or its holder. */
+/** What each owner may do at this moment, by `ownerKey`. Who is missing is gone: the key has ended, or its holder has, or has expired. */
 export async function listenersOf(
   db: Db,
   orgId: string,
   owners: readonly Owner[],
+  at: Date,
 ): Promise<ReadonlyMap<string, Listener>> {
   const once = [...new Map(owners.map((owner) => [ownerKey(owner), owner])).values()]
   if (once.length === 0) return new Map()
   const { rows } = await sql<OwnerRow>`
-    select * from webhook_owners(${orgId}, ${once.map(({ principal }) => principal)}::text[],
-      ${once.map(({ keyId }) => keyId)}::text[])`.execute(db)
+    select o.* from webhook_owners(${orgId}, ${once.map(({ principal }) => principal)}::text[],
+      ${once.map(({ keyId }) => keyId)}::text[]) o
+    where not exists (
+      select 1 from agent a where a.org_id = ${orgId} and 'agent:' || a.agent_id = o.principal and a.expires_at <= ${at})`.execute(
+    db,
+  )
   const active = rows.filter((row) => row.active)
   return new Map(active.map((row) => [ownerKey({ principal: row.principal, keyId: row.key_id }), listenerOf(row)]))
 }
@@ -109,9 +114,10 @@ export async function heardBy<E extends EventScope>(
   orgId: string,
   owner: Owner,
   events: readonly E[],
+  at: Date,
 ): Promise<readonly E[]> {
   if (events.length === 0) return []
-  const listener = (await listenersOf(db, orgId, [owner])).get(ownerKey(owner))
+  const listener = (await listenersOf(db, orgId, [owner], at)).get(ownerKey(owner))
   if (!listener) return []
   const { principal } = owner
   const listed = await listings(

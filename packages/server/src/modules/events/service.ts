@@ -117,8 +117,8 @@ async function hearWebhooks(ctx: TxCtx, from: Position, types: readonly string[]
 }
 
 /** Those of the events that the caller may hear of now. */
-const toldTo = <E extends EventScope>({ db, principal }: TxCtx, events: readonly E[]): Promise<readonly E[]> =>
-  heardBy(db, principal.orgId, { principal: principal.id, keyId: principal.keyId }, events)
+const toldTo = <E extends EventScope>({ db, principal, now }: TxCtx, events: readonly E[]): Promise<readonly E[]> =>
+  heardBy(db, principal.orgId, { principal: principal.id, keyId: principal.keyId }, events, now())
 
 async function* follow(ctx: Ctx, connection: Connection, from: Position, hearing: Hearing): AsyncIterable<string> {
   let position = from

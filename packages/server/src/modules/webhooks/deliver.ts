@@ -30,7 +30,7 @@ type Claimed = deliveryStore.Claimed
 
 /** What may be sent; the rest is discarded, and whose key has ended is disabled. Asked right before it is sent. */
 async function permitted(deps: Deps, db: Db, orgId: string, claimed: readonly Claimed[]): Promise<readonly Claimed[]> {
-  const listeners = await listenersOf(db, orgId, claimed)
+  const listeners = await listenersOf(db, orgId, claimed, deps.now())
   const listed = await listings(
     db,
     orgId,

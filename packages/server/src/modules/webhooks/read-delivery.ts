@@ -13,10 +13,11 @@ import * as store from './store.ts'
 // code that writes them when it is sent.
 
 /** Null if the caller could not hear of it now, whatever was sent to its endpoint before. */
-async function readableBody({ db, principal }: TxCtx, deliveryId: string): Promise<string | null> {
+async function readableBody({ db, principal, now }: TxCtx, deliveryId: string): Promise<string | null> {
   const message = found(await store.message(db, principal.orgId, deliveryId), 'webhook_delivery_not_found')
   if (message.synthetic) return message.body
-  const [heard] = await heardBy(db, principal.orgId, { principal: principal.id, keyId: principal.keyId }, [message])
+  const owner = { principal: principal.id, keyId: principal.keyId }
+  const [heard] = await heardBy(db, principal.orgId, owner, [message], now())
   return heard?.body ?? null
 }
 

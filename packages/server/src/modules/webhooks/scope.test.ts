@@ -12,7 +12,7 @@ import { emit } from '../../outbox/outbox.ts'
 
 // Who hears of what: what the key could read at the moment of the delivery, and nothing that did not happen. Catches: events of another
 // organisation, tenant or vault, events after a key, a permission or an access entry is gone, events of work that was rolled back.
-// Seen red: no look at the moment of the delivery, none at the fan-out, keys that have ended taken for alive.
+// Seen red: no look at the moment of the delivery, none at the fan-out, keys that have ended taken for alive, agents that have expired too.
 
 let scene: Scene
 let { h, receiver, alice, agent, make, deliver, happen, historyOf } = {} as Scene
@@ -144,6 +144,33 @@ it('sends nothing more for a key that has ended; the next key of the agent can e
       .executeTakeFirstOrThrow(),
   )
   expect(row).toEqual({ status: 'disabled', disabled_reason: 'key_ended' })
+})
+
+it('sends nothing more for an agent that has expired, not even what was to be sent again', async () => {
+  const own = await h.agent(alice, ['machine.webhook.all', 'machine.budget.read'])
+  const other = await h.agent(alice, ['machine.webhook.all', 'machine.budget.read'])
+  const expiresAt = new Date(h.deps.now().getTime() + 60_000).toISOString()
+  for (const { agentId: id } of [own, other]) await alice.client.agents.update({ params: { id }, body: { expiresAt } })
+  const again = await make(['budget.*'], { by: own, url: `${receiver.url}/again` })
+  receiver.answer((response) => response.writeHead(500).end())
+  await happen()
+  await deliver()
+  expect(at('/again')).toHaveLength(1)
+  const later = await make(['budget.*'], { by: other, url: `${receiver.url}/later` })
+  h.advance(120_000)
+  receiver.answer((response) => response.writeHead(204).end())
+  await deliver()
+  await happen()
+  await deliver()
+  expect([at('/again').length, at('/later').length]).toEqual([1, 0])
+  const rows = await inOrg(h.deps, alice.orgId, (db) =>
+    db
+      .selectFrom('webhook_endpoint')
+      .select(['status', 'disabled_reason'])
+      .where('endpoint_id', 'in', [again.webhookId, later.webhookId])
+      .execute(),
+  )
+  expect(rows).toEqual(Array(2).fill({ status: 'disabled', disabled_reason: 'key_ended' }))
 })
 
 it('says nothing of work that was rolled back, and everything that was committed once', async () => {
