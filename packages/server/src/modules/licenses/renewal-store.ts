@@ -130,13 +130,14 @@ export async function renewal(db: Db, orgId: string, renewalId: string): Promise
   return rows[0]
 }
 
-/** The licence is in use and whoever bought it is still there. Nobody ends it until the transaction does. */
-export async function holdActive(db: Db, { orgId, instanceId }: RenewalRow): Promise<boolean> {
+/** The licence is in use and whoever bought it is still there, and could buy. Nobody ends it until the transaction does. */
+export async function holdActive(db: Db, { orgId, instanceId }: RenewalRow, at: Date): Promise<boolean> {
   const { rows } = await sql`
     select 1 from license_instance i
     join tenant t on t.org_id = i.org_id and t.tenant_id = i.tenant_id and t.status = 'active'
     where i.org_id = ${orgId} and i.instance_id = ${instanceId} and i.status = 'active' and (
-      exists (select 1 from agent a where a.org_id = i.org_id and 'agent:' || a.agent_id = i.principal and a.status = 'active')
+      exists (select 1 from agent a where a.org_id = i.org_id and 'agent:' || a.agent_id = i.principal and a.status = 'active'
+        and (a.expires_at is null or a.expires_at > ${at}))
       or exists (select 1 from org_user u where u.org_id = i.org_id and 'user:' || u.user_id = i.principal and u.status = 'active'))
     for share of i`.execute(db)
   return rows.length > 0

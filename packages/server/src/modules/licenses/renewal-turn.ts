@@ -70,18 +70,27 @@ export async function renewalHappens(
     const next = { reason: reason ?? null, attempts: 0, next_at: isOver ? null : at, ...changes }
     if (!(await store.moveRenewal(db, row, { to: step.to, cause: event, at }, next))) throw new Overtaken()
     await also?.(db, at)
-    if (step.to === 'lapsed' && event !== 'ended') await tell(works, db, row, 'license.expiring', reason)
+    // Who has asked for its end knows of it.
+    const isNews = event !== 'ended' || row.licenseStatus === 'active'
+    if (step.to === 'lapsed' && isNews) await tell(works, db, row, 'license.expiring', reason)
     if (money !== 'none') await moveRenewalMoney(deps, db, row, money)
   })
 }
+
+/** The licence is in use no more, or nobody is there to pay for it. */
+const end = (works: Works, row: RenewalRow): Promise<void> =>
+  renewalHappens(works, row, {
+    event: 'ended',
+    reason: row.licenseStatus === 'active' ? 'buyer_gone' : 'license_ended',
+  })
 
 const SHORTAGES = new Set(['insufficient_credit', 'budget_exceeded', 'budget_transaction_limit'])
 
 /** Holds the money, or waits for it until the period has ended. Whoever comes late still tries once. */
 async function fund(works: Works, row: RenewalRow): Promise<void> {
   const at = works.deps.now()
-  const isActive = await inOrgOf(works, row, (db) => store.holdActive(db, row))
-  if (!isActive) return renewalHappens(works, row, { event: 'ended', reason: 'license_ended' })
+  const isActive = await inOrgOf(works, row, (db) => store.holdActive(db, row, works.deps.now()))
+  if (!isActive) return end(works, row)
   if (at >= row.startsAt && row.attempts > 0)
     return renewalHappens(works, row, { event: 'over', reason: row.reason ?? 'not_funded' })
   try {
@@ -106,10 +115,10 @@ const callOf = ({ orgId, renewalId }: RenewalRow) => ({ orgId, objectId: renewal
 
 /** The last moment at which it can be stopped by ending the licence. */
 async function ask(works: Works, row: RenewalRow): Promise<void> {
-  const isActive = await inOrgOf(works, row, (db) => store.holdActive(db, row))
-  if (!isActive) return renewalHappens(works, row, { event: 'ended', reason: 'license_ended' })
+  const isActive = await inOrgOf(works, row, (db) => store.holdActive(db, row, works.deps.now()))
+  if (!isActive) return end(works, row)
   const also = async (db: Db, at: Date): Promise<void> => {
-    if (!(await store.holdActive(db, row))) throw new Overtaken()
+    if (!(await store.holdActive(db, row, at))) throw new Overtaken()
     await planCall(db, callOf(row), { provider: row.provider, digest: '', at })
   }
   await renewalHappens(works, row, { event: 'ask', also })

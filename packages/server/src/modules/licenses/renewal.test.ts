@@ -23,7 +23,7 @@ import { takeEndingTurn, takeExpiryTurn } from './expiry.ts'
 import { takeRenewalTurn } from './renewal-turn.ts'
 
 // Catches: a period paid twice or not at all, unknown taken for failed, a licence that runs on unpaid or ends although it was paid, money
-// that stays held. Seen red: an unknown answer that releases; a buyer who is gone not looked at; the end of the licence not told; a key
+// that stays held. Seen red: an unknown answer that releases; a buyer who is gone or has expired not looked at, or nobody told of it; the end of the licence not told; a key
 // that is new for each try; a termination that does not wait; the wrong amount paid; a budget without room not told of.
 
 const [DAY_MS, HOUR_MS] = [86_400_000, 3_600_000]
@@ -32,6 +32,7 @@ let org: LicenseOrg
 let buyer: Buyer
 let poor: Buyer
 let leaver: Buyer
+let guest: Buyer
 beforeAll(async () => {
   scene = await startProviderScene()
   org = await makeLicenseOrg(scene.h, 'acme')
@@ -39,6 +40,7 @@ beforeAll(async () => {
   // All of them now: the session of who endorses their keys ends long before their licences do.
   poor = await makeBuyer(scene.h, org, 'hybrid')
   leaver = await makeBuyer(scene.h, org, 'deployNext')
+  guest = await makeBuyer(scene.h, org, 'bob')
   await giveCredit(scene.h, org.orgId, 100n * PRICE)
 })
 /** What was bought before renews as well, and takes the faults that are meant for another. */
@@ -246,7 +248,8 @@ it('does not renew for a buyer who is gone', async () => {
   await inDb((db) => sql`update agent set status = 'archived' where agent_id = ${leaver.agentId}`.execute(db))
   scene.h.advance(8 * HOUR_MS)
   await turns()
-  expect(await renewalsOf(id)).toEqual(['lapsed license_ended'])
+  expect(await renewalsOf(id)).toEqual(['lapsed buyer_gone'])
+  expect((await told(id)).slice(0, 2)).toEqual(['license.activated', 'license.expiring'])
   advanceTo(end)
   await turns()
   const { rows } = await inDb((db) =>
@@ -254,6 +257,18 @@ it('does not renew for a buyer who is gone', async () => {
   )
   expect(rows).toEqual([{ status: 'expired' }])
   expect((await renewalsOf(other.id))[0]).toMatch(/^renewed/)
+})
+
+it('does not renew for an agent that has expired, and says so before the licence ends', async () => {
+  const { id } = await nearEnd(guest, 30)
+  const before = await available()
+  const expiresAt = new Date(scene.h.deps.now().getTime() + HOUR_MS)
+  await inDb((db) => sql`update agent set expires_at = ${expiresAt} where agent_id = ${guest.agentId}`.execute(db))
+  scene.h.advance(8 * HOUR_MS)
+  await turns()
+  expect([await renewalsOf(id), await available()]).toEqual([['lapsed buyer_gone'], before])
+  expect(await told(id)).toEqual(['license.activated', 'license.expiring'])
+  await booksAreRight()
 })
 
 it('tells a week before that a licence ends that cannot be renewed', async () => {
