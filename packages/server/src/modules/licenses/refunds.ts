@@ -24,8 +24,8 @@ const periodsFor = async (db: Db, { orgId, instanceId }: Ended, until: Date): Pr
   (await lockPeriods(db, orgId, instanceId)).filter(runsAt(until))
 
 /** Nobody is given back more than this on the word of a provider. */
-export async function paidFor(db: Db, ended: Ended, now: Date): Promise<bigint> {
-  return (await periodsFor(db, ended, now)).reduce((sum, { amount }) => sum + amount, 0n)
+export async function paidFor(db: Db, ended: Ended, until: Date): Promise<bigint> {
+  return (await periodsFor(db, ended, until)).reduce((sum, { amount }) => sum + amount, 0n)
 }
 
 const smaller = (a: bigint, b: bigint): bigint => (a < b ? a : b)

@@ -14,7 +14,8 @@ import { takeRenewalTurn } from './renewal-turn.ts'
 // A termination that has come to a stop. Catches: a licence that is used on unpaid because its termination failed or nobody knows of it, one
 // that is renewed for who has asked for its end, an end that cannot be asked for in another way, two terminations of one licence at
 // once, a second refund. Seen red: only what is active ends with its period; the failed one kept from being replaced; a replaced one
-// resumed; `license.terminated` told of a licence that has expired; the purchase nobody took left behind.
+// resumed; `license.terminated` told of a licence that has expired; the purchase nobody took left behind;
+// what was paid looked for among the periods that run today.
 
 const DAY_MS = 86_400_000
 let shop: Shop
@@ -126,6 +127,28 @@ it('ends a licence with its period while nobody knows of its termination, and se
   expect((await shop.balance()).available - before.available).toBe(PRICE)
   expect(await licenseOf(id)).toMatchObject({ status: 'expired', terminatedAt: periodEnd })
   expect(await toldOf(id)).toEqual(['license.activated', 'license.expired'])
+  await shop.booksAreRight()
+})
+
+it('settles what the provider says when the period is over by now, and never more than was paid for it', async () => {
+  const { id } = await license()
+  const silent = withManners(shop.providers, () => ({ cancel: async () => ({ kind: 'unknown', cause: 'no_answer' }) }))
+  const { terminationId } = await terminate(id)
+  await shop.goOn(MOST_UNKNOWN + 1, silent)
+  const effectiveAt = shop.h.deps.now()
+  shop.h.advance(40 * DAY_MS)
+  await turns(silent)
+  expect((await licenseOf(id))?.status).toBe('expired')
+  const before = await shop.balance()
+  const saying = (refundable: bigint) =>
+    withManners(shop.providers, () => ({ cancel: async () => ({ kind: 'cancelled', effectiveAt, refundable }) }))
+  shop.h.advance(DAY_MS)
+  await turns(saying(PRICE + 1n))
+  expect([(await terminationOf(terminationId)).status, await shop.balance()]).toEqual(['in_review', before])
+  shop.h.advance(DAY_MS)
+  await turns(saying(PRICE / 4n))
+  expect(await terminationOf(terminationId)).toMatchObject({ status: 'completed', refund: money(PRICE / 4n) })
+  expect((await shop.balance()).available - before.available).toBe(PRICE / 4n)
   await shop.booksAreRight()
 })
 

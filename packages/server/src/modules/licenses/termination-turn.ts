@@ -25,8 +25,6 @@ interface Ending {
   readonly row: TerminationRow
   readonly license: InstanceRow
   readonly bought: PurchaseRow
-  /** For the periods that run or are to come. */
-  readonly paid: bigint
 }
 
 type Changes = Parameters<typeof postponeTermination>[2]
@@ -88,11 +86,12 @@ async function askProvider(works: Works, ending: Ending): Promise<CancelOutcome>
 }
 
 async function settleAnswer(works: Works, ending: Ending, outcome: CancelOutcome): Promise<void> {
-  const { row, paid } = ending
+  const { row } = ending
   switch (outcome.kind) {
     case 'cancelled': {
       const { refundable, effectiveAt } = outcome
-      // Nobody is given back more than was paid on the word of a provider.
+      // Nobody is given back more than was paid on the word of a provider: for the periods that ran when it ended, also if they are over by now.
+      const paid = await inOrgOf(works, row, (db) => paidFor(db, row, effectiveAt))
       if (refundable !== null && refundable > paid)
         return retry(works, ending, { most: 0, event: 'unclear', reason: 'provider_wrong_amount' })
       const changes = { refundable: refundable?.toString() ?? null, effective_at: effectiveAt }
@@ -195,7 +194,7 @@ async function endingOf(works: Works, row: TerminationRow): Promise<Ending> {
     const license = await instance(db, row.orgId, row.instanceId)
     const bought = license && (await purchase(db, row.orgId, license.purchaseId))
     if (!license || !bought) throw new Error('a licence that is being ended is gone')
-    return { row, license, bought, paid: await paidFor(db, row, works.deps.now()) }
+    return { row, license, bought }
   })
 }
 
