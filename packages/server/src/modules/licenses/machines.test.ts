@@ -32,7 +32,7 @@ const PURCHASE: Readonly<Record<PurchaseState, Readonly<Partial<Record<PurchaseE
   failed: { resumed: 'provisioning none', given_up: 'compensating none' },
   compensating: { undone: 'cancelled release', given_up: 'cancelled release' },
   cancelled: {},
-  in_review: { confirmed: 'awaiting_handoff capture', given_up: 'compensating none' },
+  in_review: { confirmed: 'awaiting_handoff capture', refused: 'failed release', given_up: 'compensating none' },
 }
 const PURCHASE_STATES = Object.keys(PURCHASE) as PurchaseState[]
 

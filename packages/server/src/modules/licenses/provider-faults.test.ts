@@ -24,7 +24,7 @@ import { giveUpPurchase } from './review.ts'
 // failed, money that is free while it may be owed, a credential in the clear in the database.
 // Seen red: the hold released when nobody knows; the amount not compared; a refused round ordered again under the same id; an answer or
 // a callback taken without its signature; test credit spent on real licences; what nobody resumed not cancelled there; the credential kept in a call row; a tenant that is
-// not eligible let through.
+// not eligible let through; a refusal not heard in a review.
 
 const DAY_MS = 86_400_000
 const CANARY = 'canary-9b1f4c'
@@ -195,6 +195,31 @@ it('keeps the money held while nobody knows, and calls a human in the end', asyn
   })
   expect((await shop.balance()).held).toBe(held)
   expect(shop.ordersOf(purchaseId)).toHaveLength(1)
+})
+
+it('frees the money of what waits for a human when the provider says itself that it has refused it', async () => {
+  const before = await shop.balance()
+  const { purchaseId } = await buy(buyer, 'mail-pro')
+  const silent = { kind: 'unknown', cause: 'no_answer' } as const
+  await shop.goOn(
+    MOST_UNKNOWN + 1,
+    withManners(shop.providers, () => ({ order: async () => silent, getOrder: async () => silent })),
+  )
+  expect((await statusOf(buyer, purchaseId)).status).toBe('in_review')
+  expect((await shop.balance()).held).toBe(before.held + PRICE)
+  shop.h.advance(DAY_MS)
+  await shop.turns(
+    withManners(shop.providers, () => ({
+      // What others have left waiting goes on waiting.
+      getOrder: async (order) =>
+        order.purchaseId === purchaseId ? { kind: 'rejected', code: 'not_for_sale' } : silent,
+    })),
+  )
+  expect(await statusOf(buyer, purchaseId)).toMatchObject({
+    ...{ status: 'failed', statusReason: 'provider_not_for_sale', nextAction: { type: 'resume' } },
+  })
+  expect([await shop.balance(), await shop.transfersOf(purchaseId)]).toEqual([before, ['pending', 'void']])
+  await shop.booksAreRight()
 })
 
 it('does not pay more than was held; what a human gives up is cancelled there before the money is free', async () => {

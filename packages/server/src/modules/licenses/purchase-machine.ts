@@ -62,7 +62,7 @@ const STEPS: Readonly<Record<PurchaseState, Steps>> = {
   // or a human has found out so, and never goes to a review: from there it could be delivered, and what was given back would be taken again.
   compensating: { undone: to('cancelled', 'release'), given_up: to('cancelled', 'release') },
   cancelled: {},
-  in_review: { confirmed: delivered, given_up: to('compensating') },
+  in_review: { confirmed: delivered, refused: to('failed', 'release'), given_up: to('compensating') },
 }
 
 /** What follows; undefined where this cannot happen in this state. */

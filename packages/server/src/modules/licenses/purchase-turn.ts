@@ -186,7 +186,6 @@ export async function settleOrder(works: Works, row: PurchaseRow, outcome: Order
       return happen(works, row, { event: 'accepted', changes: { provider_ref: providerRef, next_at }, also })
     }
     case 'rejected': {
-      if (!nextPurchase(row.state, 'refused')) return postpone(works, row, { next_at: later(at, REVIEW_MS) })
       const until = later(at, RESUME_MS)
       const changes = { resumable_until: until, next_at: until, provider_ref: null }
       const also = (db: Db): Promise<void> => markCall(db, callOf(row, 'order'), 'done', at)
