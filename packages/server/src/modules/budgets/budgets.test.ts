@@ -10,11 +10,13 @@ import { inOrg } from '../../context.ts'
 import { budgetDifferences, refund, reserve, type Subject, settle } from './reserve.ts'
 
 // Catches: more than a window's limit promised to many at once, a budget that one level forgets, spending that is counted in another
-// window than it was promised in, a threshold told twice, a budget that is seen or set by whoever may not.
+// window than it was promised in, a threshold told twice, a budget that is seen or set by whoever may not, one of somebody who is gone that
+// nobody can end.
 // Seen red: windows not locked (the race), a refund that counts twice, a threshold told again, anybody who sets what they see, a tenant
 // above that is forgotten. The second book: a settlement that a rolling window does not learn of, months that begin too late, a threshold
 // told twice, a refund that counts twice; and in `npm run test:money` a rolling window that is longer by its first instant. Time zones: the
-// abbreviations of JavaScript taken; those of a budget not kept. Moments: the pattern left out.
+// abbreviations of JavaScript taken; those of a budget not kept. Moments: the pattern left out. Subjects that are gone: looked for before a change; told to
+// everybody.
 
 let h: Harness
 let alice: FirstPerson
@@ -265,6 +267,27 @@ it.each([
 ] as const)('refuses %s and says where', async (_, window, member) => {
   const refused = await refusal(make({ type: 'agent', id: agent.agentId }, [limit('daily', 1n), window]))
   expect(refused).toMatchObject({ status: 422, code: 'budget_window_invalid', details: { window: 1, member } })
+})
+
+it('is ended by who manages the organisation when its subject is gone, and told to nobody else', async () => {
+  const { subject, budget } = await budgetOf([limit('total', 10n)])
+  await alice.client.agents.archive({ params: { id: subject.id } })
+  const end = ({ client }: Caller) =>
+    client.budgets.update({ params: { id: budget.budgetId }, body: { status: 'archived' } })
+  for (const by of [manager, neighbour, agent, foreign])
+    expect(['budget_subject_not_found', 'budget_not_found']).toContain(await codeOf(end(by)))
+  expect((await read(budget.budgetId))?.status).toBe('active')
+  expect((await end(alice)).status).toBe('archived')
+  const told = await inBook((db) =>
+    db
+      .selectFrom('outbox_event')
+      .select(['principal', 'tenant_id'])
+      .where('type', '=', 'budget.updated')
+      .orderBy('seq')
+      .execute(),
+  )
+  expect(told.at(-1)).toEqual({ principal: `agent:${subject.id}`, tenant_id: null })
+  expect(await codeOf(make(subject, [limit('total', 10n)]))).toBe('budget_subject_not_found')
 })
 
 it('takes every time zone that the server names, and UTC', async () => {

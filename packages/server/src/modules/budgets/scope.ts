@@ -9,8 +9,9 @@ export async function scopeOf(
   orgId: string,
   subject: Subject,
 ): Promise<Pick<DomainEvent, 'tenantId' | 'principal'>> {
-  const [tenantId] = (await tenantsOfSubject(db, orgId, subject)) ?? []
+  const tenants = await tenantsOfSubject(db, orgId, subject)
+  const [tenantId] = subject.type === 'tenant' ? [subject.id] : (tenants ?? [])
   if (tenantId !== undefined) return { tenantId }
-  // Somebody who works in no tenant is told alone; everybody would be, were there no scope at all.
-  return subject.type === 'user' ? { principal: `user:${subject.id}` } : {}
+  // Somebody who works in no tenant, or is gone, is told alone; everybody would be, were there no scope at all.
+  return subject.type === 'org' ? {} : { principal: `${subject.type}:${subject.id}` }
 }

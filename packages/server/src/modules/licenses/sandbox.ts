@@ -21,7 +21,7 @@ export const sandboxCredit: Handler<typeof licenses.sandboxCredit> = (ctx) =>
     await record(ctx, { action: 'billing.sandbox-credit', metadata: { amount: GRANT.toString() } })
     await emit(ctx, db, orgId, {
       type: 'billing.balance.credited',
-      object: { type: 'balance', id: orgId, amount: GRANT.toString() },
+      object: { type: 'balance', id: orgId, amount: money(GRANT) },
     })
     // Its name is the same for ever: a second grant is the first one.
     const named = { ...ABOUT, id: 'promo:sandbox', code: 'promo' } as const
