@@ -1,13 +1,24 @@
 import { sql } from 'kysely'
 import { type Ctx, type Deps, inOrg } from '../context.ts'
+import type { Db } from '../db/database.ts'
 import { ApiError } from '../errors.ts'
-import { asSeenBy } from '../modules/budgets/reserve.ts'
+import { asSeenBy, type Reached } from '../modules/budgets/reserve.ts'
+import { scopeOf } from '../modules/budgets/scope.ts'
 import { emit } from './outbox.ts'
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
 
-/** Who spends: its tenant hears of it, or only itself where it has none. */
-type Spender = Pick<Ctx['principal'], 'orgId' | 'tenantId' | 'id'>
+type Maker = Pick<Deps, 'now' | 'newId'>
+
+/** Tells of thresholds, each once for each window. `tell_thresholds` does the same for a purchase that begins. */
+export async function tellReached(maker: Maker, db: Db, orgId: string, reached: readonly Reached[]): Promise<void> {
+  for (const { budgetId, ruleNo, startsAt, threshold } of reached)
+    await emit(maker, db, orgId, {
+      type: 'budget.threshold_reached',
+      object: { type: 'budget', id: budgetId, ruleNo, startsAt, threshold },
+      ...(await scopeOf(db, orgId, budgetId)),
+    })
+}
 
 /**
  * Tells that a budget had no room, after the refusal: in a transaction of its own, since that of the purchase is gone. Once for each window,
@@ -15,7 +26,7 @@ type Spender = Pick<Ctx['principal'], 'orgId' | 'tenantId' | 'id'>
  */
 export async function tellExceeded(
   deps: Pick<Deps, 'database' | 'now' | 'newId'>,
-  { orgId, tenantId, id: principal }: Spender,
+  orgId: string,
   error: unknown,
 ): Promise<void> {
   if (!(error instanceof ApiError) || error.code !== 'budget_exceeded') return
@@ -29,8 +40,7 @@ export async function tellExceeded(
       on conflict do nothing returning 1`.execute(db)
     if (rows.length === 0) return
     const object = { type: 'budget', id, ...(typeof startsAt === 'string' && { startsAt }) }
-    const scope = tenantId === null ? { principal } : { tenantId }
-    await emit(deps, db, orgId, { type: 'budget.exceeded', object, ...scope })
+    await emit(deps, db, orgId, { type: 'budget.exceeded', object, ...(await scopeOf(db, orgId, id)) })
   })
 }
 
@@ -42,7 +52,7 @@ export async function tellingExceeded<T>(ctx: Ctx, work: () => Promise<T>): Prom
   try {
     return await work()
   } catch (error) {
-    await tellExceeded(ctx, ctx.principal, error).catch((cause: unknown) =>
+    await tellExceeded(ctx, ctx.principal.orgId, error).catch((cause: unknown) =>
       ctx.log.error({ err: cause }, 'an exceeded budget was not told of'),
     )
     throw asSeenBy(ctx.principal, error)

@@ -1,6 +1,6 @@
 import { EVENT_TYPES, type EventType, holds, type OrgRole, permissionsOfUser } from '@strongroom/contract'
 import { sql } from 'kysely'
-import { asOrgRoles, runsTenant, type TenantRoleEntry } from '../access/roles.ts'
+import { asOrgRoles, holdsOrgRole, holdsTenantRole, runsTenant, type TenantRoleEntry } from '../access/roles.ts'
 import type { Db } from '../db/database.ts'
 
 // Who may hear of what, decided at the moment it is told: what a listener could read now.
@@ -77,10 +77,23 @@ const worksIn = (listener: Listener, tenantId: string): boolean =>
   runsTenant(listener, tenantId) ||
   listener.tenantRoles.some((held) => held.tenantId === tenantId)
 
+const managesMoney = (listener: Listener): boolean => holdsOrgRole(listener, 'ORG_BILLING_MANAGER')
+
+/** As budgets are seen: one of a single principal by itself and by who manages it; one of a tenant by who works there. */
+function seesBudget(listener: Listener, { tenantId, principal }: EventScope): boolean {
+  if (managesMoney(listener)) return true
+  if (principal === null) return tenantId === null || worksIn(listener, tenantId)
+  if (principal === listener.principal) return true
+  return tenantId !== null && holdsTenantRole(listener, { tenantId, role: 'TENANT_BUDGET_MANAGER' })
+}
+
 /** `isListed` says whether the vault of the event has the listener on its access list. */
 export function mayHear(listener: Listener, event: EventScope, isListed: boolean): boolean {
   const { type, tenantId, vaultId, principal } = event
   if (!isKnown(type) || !holds(listener.permissions, EVENT_TYPES[type].permission)) return false
+  // What was bought is seen by its buyer, and by whoever manages the money; nobody else of the tenant.
+  if (type.startsWith('license.')) return principal === listener.principal || managesMoney(listener)
+  if (type.startsWith('budget.')) return seesBudget(listener, event)
   if (tenantId === null && vaultId === null && principal === null) return true
   return (
     principal === listener.principal ||

@@ -286,7 +286,8 @@ it('is ended by who manages the organisation when its subject is gone, and told 
       .orderBy('seq')
       .execute(),
   )
-  expect(told.at(-1)).toEqual({ principal: `agent:${subject.id}`, tenant_id: null })
+  // The tenant is for who manages its budgets; nobody else there hears of it.
+  expect(told.at(-1)).toEqual({ principal: `agent:${subject.id}`, tenant_id: alice.tenantId })
   expect(await codeOf(make(subject, [limit('total', 10n)]))).toBe('budget_subject_not_found')
 })
 

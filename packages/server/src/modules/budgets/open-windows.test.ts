@@ -64,7 +64,7 @@ it('tells of each window once, whether somebody spends in it or only the clock h
   await openWindows(h.deps, h.worker)
   const day = Math.floor(h.deps.now().getTime() / DAY_MS) * DAY_MS
   const opened = (at: number) => ({
-    ...{ type: 'budget', id: budgetId, ruleNo: 0, kind: 'daily', limit: LIMIT.amount, tenantId: org.tenantId },
+    ...{ type: 'budget', id: budgetId, ruleNo: 0, kind: 'daily', limit: LIMIT, tenantId: org.tenantId },
     ...{ subjectType: 'agent', subjectId: buyer.agentId },
     ...{ startsAt: new Date(at).toISOString(), endsAt: new Date(at + DAY_MS).toISOString() },
   })

@@ -1,3 +1,4 @@
+import { money } from '@strongroom/contract'
 import { sql } from 'kysely'
 import { type Deps, inOrg } from '../../context.ts'
 import type { Database, Db } from '../../db/database.ts'
@@ -81,10 +82,10 @@ const tell = (deps: Deps, worker: Database, window: WindowName): Promise<void> =
     await emit(deps, db, orgId, {
       type: 'budget.window_opened',
       object: {
-        ...{ type: 'budget', id, ruleNo, kind, limit, subjectType, subjectId },
+        ...{ type: 'budget', id, ruleNo, kind, limit: money(limit), subjectType, subjectId },
         ...{ startsAt: startsAt.toISOString(), endsAt: endsAt?.toISOString() ?? null },
       },
-      ...(await scopeOf(db, orgId, { type: subjectType, id: subjectId })),
+      ...(await scopeOf(db, orgId, id)),
     })
   })
 

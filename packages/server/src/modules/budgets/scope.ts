@@ -1,17 +1,18 @@
+import { sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { DomainEvent } from '../../outbox/outbox.ts'
-import type { Subject } from './reserve.ts'
-import { tenantsOfSubject } from './store.ts'
 
-/** Who is told of a budget: those whom it binds and who manage it. */
+/**
+ * Whose budget it is, for who is told of it: the principal of one that binds a single one, with its tenant; the tenant of one that binds all who
+ * work there; nobody's name where it binds everybody. Purchases ask the same function.
+ */
 export async function scopeOf(
   db: Db,
   orgId: string,
-  subject: Subject,
+  budgetId: string,
 ): Promise<Pick<DomainEvent, 'tenantId' | 'principal'>> {
-  const tenants = await tenantsOfSubject(db, orgId, subject)
-  const [tenantId] = subject.type === 'tenant' ? [subject.id] : (tenants ?? [])
-  if (tenantId !== undefined) return { tenantId }
-  // Somebody who works in no tenant, or is gone, is told alone; everybody would be, were there no scope at all.
-  return subject.type === 'org' ? {} : { principal: `${subject.type}:${subject.id}` }
+  const { rows } = await sql<{ tenantId: string | null; principal: string | null }>`
+    select tenant_id as "tenantId", principal from budget_scope(${orgId}, ${budgetId})`.execute(db)
+  const { tenantId = null, principal = null } = rows[0] ?? {}
+  return { tenantId, ...(principal !== null && { principal }) }
 }

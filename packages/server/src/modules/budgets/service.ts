@@ -95,7 +95,7 @@ async function recordChange(ctx: TxCtx, action: 'created' | 'updated', budget: s
   await emit(ctx, ctx.db, orgId, {
     type: `budget.${action}`,
     object: { type: 'budget', id: budgetId, status, version: budget.version, subjectType, subjectId },
-    ...(await scopeOf(ctx.db, orgId, { type: subjectType, id: subjectId })),
+    ...(await scopeOf(ctx.db, orgId, budgetId)),
   })
 }
 

@@ -1,3 +1,4 @@
+import { money } from '@strongroom/contract'
 import { sql } from 'kysely'
 import { recordSystem } from '../../audit/record.ts'
 import type { Deps } from '../../context.ts'
@@ -53,7 +54,7 @@ async function close(deps: Deps, db: Db, row: MonthRow): Promise<void> {
   const total = (await totalOfMonth(db, orgId, month)).toString()
   await emit(deps, db, orgId, {
     type: 'billing.month.closed',
-    object: { type: 'charge_month', id: month, status: 'final', total },
+    object: { type: 'charge_month', id: month, status: 'final', total: money(total) },
     self: `/api/v1/machine/billing/distributor-charges?month=${month}`,
   })
   const targets = [{ type: 'charge_month', id: month }]

@@ -1,3 +1,4 @@
+import { money } from '@strongroom/contract'
 import type { Deps } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { emit } from '../../outbox/outbox.ts'
@@ -56,7 +57,7 @@ async function tell(
 ): Promise<void> {
   const last = lines.at(-1)
   if (!last) return
-  const amount = lines.reduce((sum, line) => sum + line.amount, 0n).toString()
+  const amount = lines.reduce((sum, line) => sum + line.amount, 0n)
   const { lineId, instanceId, date } = last
   await emit(maker, db, orgId, {
     type: isPlain(last) ? 'billing.charge.posted' : 'billing.charge.corrected',
@@ -66,7 +67,7 @@ async function tell(
       licenseInstanceId: instanceId,
       month: monthOf(date),
       lines: lines.length,
-      amount,
+      amount: money(amount),
     },
     self: `/api/v1/machine/billing/distributor-charges?month=${monthOf(date)}&licenseInstanceId=${instanceId}&includeLines=true`,
     tenantId,

@@ -34,12 +34,12 @@ export async function deliver(
   { instanceRef, sealed, period }: Pick<Delivered, 'instanceRef' | 'sealed'> & { readonly period: Period },
   at: Date,
 ): Promise<void> {
-  const { orgId, tenantId, instanceId, amount } = row
+  const { orgId, tenantId, principal: buyer, instanceId, amount } = row
   const { startsAt, endsAt } = period
   await insertInstance(db, row, { instanceRef, periodStart: startsAt, periodEnd: endsAt, at })
   const paid = { amount, transferId: captureId(row), owner: ownerOf(row) }
   await insertPeriod(db, { orgId, instanceId, periodNo: 1, startsAt, endsAt, ...paid }, at)
   await chargeLicense(deps, db, orgId, instanceId)
   await putSealed(db, row, sealed, at)
-  await tellLicense(deps, db, { orgId, tenantId, id: instanceId, status: 'active' }, 'license.activated')
+  await tellLicense(deps, db, { orgId, tenantId, buyer, id: instanceId, status: 'active' }, 'license.activated')
 }

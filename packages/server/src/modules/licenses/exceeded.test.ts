@@ -15,7 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => h.close())
 
-it('tells once for each window that a budget had no room, to the tenant of whoever asked', async () => {
+it('tells once for each window that a budget had no room, those who see the budget', async () => {
   const org = await makeLicenseOrg(h, 'acme')
   const buyer = await makeBuyer(h, org)
   await giveCredit(h, org.orgId, 1_000_000_000n)
@@ -35,7 +35,7 @@ it('tells once for each window that a budget had no room, to the tenant of whoev
     })
   const refused = ['budget_exceeded', 'budget_exceeded', 'budget_exceeded']
   expect(await outcomes([buy(buyer), buy(buyer), buy(buyer)])).toEqual(refused)
-  const once = { tenant_id: org.tenantId, principal: null, id: budgetId }
+  const once = { tenant_id: org.tenantId, principal: `agent:${buyer.agentId}`, id: budgetId }
   expect(await told()).toEqual([once])
   h.advance(86_400_000)
   expect(await outcomes([buy(buyer)])).toEqual(['budget_exceeded'])

@@ -32,7 +32,7 @@ export const takeEndingTurn = ({ deps, worker, providers }: Works): Promise<bool
     const at = deps.now()
     const license = await claimEnding(db, later(at, NOTICE_MS))
     if (!license) return false
-    const { orgId, tenantId, instanceId, periodEnd } = license
+    const { orgId, tenantId, buyer, instanceId, periodEnd } = license
     const canRenew = providers.get(license.provider)?.renew !== undefined
     const reason = canRenew ? null : 'not_renewable'
     await sql`select set_config('app.org', ${orgId}, true)`.execute(db)
@@ -40,14 +40,14 @@ export const takeEndingTurn = ({ deps, worker, providers }: Works): Promise<bool
       ...{ renewalId: deps.newId('ren'), at, reason, state: canRenew ? 'waiting' : 'lapsed' },
       nextAt: canRenew ? asksAt(license) : null,
     })
-    const about = { orgId, tenantId, id: instanceId, status: 'active', periodEnd: periodEnd.toISOString() }
+    const about = { orgId, tenantId, buyer, id: instanceId, status: 'active', periodEnd: periodEnd.toISOString() }
     if (reason !== null) await tellLicense(deps, db, { ...about, reason }, 'license.expiring')
     return true
   })
 
 /** A termination that failed has come about with the period. One in review goes on: the provider may still give something back. */
 async function endStopped(works: Works, db: Db, license: OverLicense): Promise<void> {
-  const { orgId, tenantId, instanceId, purchaseId, periodEnd } = license
+  const { orgId, instanceId, purchaseId, periodEnd } = license
   const row = await runningTermination(db, orgId, instanceId)
   const to = row && nextTermination(row.state, 'over')
   if (!row || !to) return
@@ -57,7 +57,7 @@ async function endStopped(works: Works, db: Db, license: OverLicense): Promise<v
   const changes = { refund: '0', effective_at: periodEnd, reason: null, next_at: null }
   const isMoved = await moveTermination(db, row, { to, cause: 'over', actor: 'strongroom', at }, changes)
   if (!isMoved) throw new Overtaken()
-  await tellTermination(works.deps, db, row, tenantId, to)
+  await tellTermination(works.deps, db, row, license, to)
 }
 
 const expireOne = (works: Works): Promise<boolean> =>
@@ -65,11 +65,11 @@ const expireOne = (works: Works): Promise<boolean> =>
     const { deps } = works
     const license = await claimOver(db, deps.now())
     if (!license) return false
-    const { orgId, tenantId, instanceId, periodEnd } = license
+    const { orgId, tenantId, buyer, instanceId, periodEnd } = license
     await sql`select set_config('app.org', ${orgId}, true)`.execute(db)
     await setInstanceStatus(db, orgId, instanceId, ['active', 'terminating'], 'expired', periodEnd)
     await endStopped(works, db, license)
-    await tellLicense(deps, db, { orgId, tenantId, id: instanceId, status: 'expired' }, 'license.expired')
+    await tellLicense(deps, db, { orgId, tenantId, buyer, id: instanceId, status: 'expired' }, 'license.expired')
     const targets = [{ type: 'license', id: instanceId }]
     await recordSystem(deps, db, orgId, 'licenses', { action: 'license.expire', targets })
     return true

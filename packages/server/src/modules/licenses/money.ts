@@ -1,6 +1,8 @@
+import { money } from '@strongroom/contract'
 import type { Deps } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { applyTransfers, type Transfer } from '../../ledger/ledger.ts'
+import { tellReached } from '../../outbox/budget-events.ts'
 import { type DomainEvent, emit } from '../../outbox/outbox.ts'
 import { reserve, type Subject, settle } from '../budgets/reserve.ts'
 import type { PurchaseRow } from './purchase-store.ts'
@@ -39,20 +41,14 @@ export const captureId = (priced: Pick<Priced, 'purchaseId' | 'holdNo'>): string
 
 /** In every budget that applies, or refuses. Before the row of the purchase is touched. */
 export async function promise(maker: Maker, db: Db, priced: Priced): Promise<void> {
-  const { orgId, amount, subjects, tenantId } = priced
+  const { orgId, amount, subjects } = priced
   const reservation = { owner: ownerOf(priced), amount: BigInt(amount), subjects: subjects.map(subjectIn) }
-  const reached = await reserve(db, orgId, reservation, maker.now())
-  for (const { budgetId, ruleNo, startsAt, threshold } of reached)
-    await emit(maker, db, orgId, {
-      type: 'budget.threshold_reached',
-      object: { type: 'budget', id: budgetId, ruleNo, startsAt, threshold },
-      tenantId,
-    })
+  await tellReached(maker, db, orgId, await reserve(db, orgId, reservation, maker.now()))
 }
 
 export const holdEvent = ({ purchaseId, amount, tenantId }: Priced, ended: boolean): DomainEvent => ({
   type: ended ? 'billing.hold.released' : 'billing.hold.created',
-  object: { type: 'hold', id: purchaseId, amount },
+  object: { type: 'hold', id: purchaseId, amount: money(amount) },
   tenantId,
 })
 

@@ -1,6 +1,8 @@
+import { money } from '@strongroom/contract'
 import type { Deps } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { applyTransfers } from '../../ledger/ledger.ts'
+import { tellReached } from '../../outbox/budget-events.ts'
 import { emit } from '../../outbox/outbox.ts'
 import { reserve, settle } from '../budgets/reserve.ts'
 import { subjectIn } from './money.ts'
@@ -22,14 +24,9 @@ const about = ({ renewalId }: RenewalRow) => ({
 
 /** In every budget that applies, or refuses. */
 export async function promiseRenewal(maker: Maker, db: Db, row: RenewalRow): Promise<void> {
-  const { orgId, amount, subjects, tenantId } = row
+  const { orgId, amount, subjects } = row
   const reservation = { owner: renewalOwner(row), amount: BigInt(amount), subjects: subjects.map(subjectIn) }
-  for (const { budgetId, ruleNo, startsAt, threshold } of await reserve(db, orgId, reservation, maker.now()))
-    await emit(maker, db, orgId, {
-      type: 'budget.threshold_reached',
-      object: { type: 'budget', id: budgetId, ruleNo, startsAt, threshold },
-      tenantId,
-    })
+  await tellReached(maker, db, orgId, await reserve(db, orgId, reservation, maker.now()))
 }
 
 export const settleRenewal = (maker: Maker, db: Db, row: RenewalRow, spent: bigint): Promise<void> =>
@@ -46,7 +43,7 @@ export async function moveRenewalMoney(
   if (move !== 'capture')
     await emit(maker, db, orgId, {
       type: move === 'hold' ? 'billing.hold.created' : 'billing.hold.released',
-      object: { type: 'hold', id: renewalId, amount },
+      object: { type: 'hold', id: renewalId, amount: money(amount) },
       tenantId,
     })
   const legs = { dr: 'credit', cr: `payable:${provider}`, amount: BigInt(amount) } as const

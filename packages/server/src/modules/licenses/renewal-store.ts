@@ -40,6 +40,7 @@ export interface EndingLicense {
   readonly orgId: string
   readonly instanceId: string
   readonly tenantId: string
+  readonly buyer: string
   readonly provider: string
   readonly amount: string
   readonly periodStart: Date
@@ -50,7 +51,8 @@ export interface EndingLicense {
 /** Nobody else takes it until the transaction ends. */
 export async function claimEnding(db: Db, before: Date): Promise<EndingLicense | undefined> {
   const { rows } = await sql<EndingLicense>`
-    select i.org_id as "orgId", i.instance_id as "instanceId", i.tenant_id as "tenantId", i.provider, i.amount::text as amount,
+    select i.org_id as "orgId", i.instance_id as "instanceId", i.tenant_id as "tenantId", i.principal as buyer, i.provider,
+      i.amount::text as amount,
       i.period_start as "periodStart", i.period_end as "periodEnd", (select max(l.period_no) + 1 from license_period l
         where l.org_id = i.org_id and l.instance_id = i.instance_id) as "periodNo"
     from license_instance i
@@ -62,15 +64,15 @@ export async function claimEnding(db: Db, before: Date): Promise<EndingLicense |
   return rows[0]
 }
 
-export type OverLicense = Pick<EndingLicense, 'orgId' | 'instanceId' | 'tenantId' | 'periodEnd'> & {
+export type OverLicense = Pick<EndingLicense, 'orgId' | 'instanceId' | 'tenantId' | 'buyer' | 'periodEnd'> & {
   readonly purchaseId: string
 }
 
 /** One whose period has ended without a next one; also where its termination has come to a stop and nothing was begun for the next. */
 export async function claimOver(db: Db, at: Date): Promise<OverLicense | undefined> {
   const { rows } = await sql<OverLicense>`
-    select i.org_id as "orgId", i.instance_id as "instanceId", i.tenant_id as "tenantId", i.period_end as "periodEnd",
-      i.purchase_id as "purchaseId"
+    select i.org_id as "orgId", i.instance_id as "instanceId", i.tenant_id as "tenantId", i.principal as buyer,
+      i.period_end as "periodEnd", i.purchase_id as "purchaseId"
     from license_instance i
     where i.status in ('active', 'terminating') and i.period_end <= ${at} and (
       i.status = 'active' and exists (select 1 from license_renewal r

@@ -33,14 +33,14 @@ const inOrgOf = <T>(
 const tell = (
   works: Works,
   db: Db,
-  { orgId, tenantId, instanceId, licenseStatus }: RenewalRow,
+  { orgId, tenantId, principal: buyer, instanceId, licenseStatus }: RenewalRow,
   type: 'license.renewed' | 'license.expiring',
   reason?: string,
 ): Promise<string> =>
   tellLicense(
     works.deps,
     db,
-    { orgId, tenantId, id: instanceId, status: licenseStatus, ...(reason && { reason }) },
+    { orgId, tenantId, buyer, id: instanceId, status: licenseStatus, ...(reason && { reason }) },
     type,
   )
 
@@ -99,8 +99,8 @@ async function fund(works: Works, row: RenewalRow): Promise<void> {
     if (!(error instanceof ApiError) || !SHORTAGES.has(error.code)) throw error
     const { code } = error
     // Once for each window, as for a purchase; whether it could be told changes nothing for the renewal.
-    await tellExceeded({ ...works.deps, database: works.worker }, { ...row, id: row.principal }, error).catch(
-      (cause: unknown) => works.deps.log.error({ err: cause }, 'an exceeded budget was not told of'),
+    await tellExceeded({ ...works.deps, database: works.worker }, row.orgId, error).catch((cause: unknown) =>
+      works.deps.log.error({ err: cause }, 'an exceeded budget was not told of'),
     )
     const again = later(at, HOUR_MS)
     const next_at = again > row.startsAt && at < row.startsAt ? row.startsAt : again

@@ -2,10 +2,12 @@ import type { EventType } from '@strongroom/contract'
 import type { Deps } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { type DomainEvent, emit } from '../../outbox/outbox.ts'
+import type { InstanceRow } from './instance-store.ts'
 import type { PurchaseRow, PurchaseState } from './purchase-store.ts'
 import type { TerminationRow, TerminationState } from './termination-store.ts'
 
-// What is told of licences. Ids, states and amounts; never a label or a ciphertext.
+// What is told of licences, to who sees them: the buyer, and whoever manages the money of the organisation. Ids, states and amounts; never
+// a label or a ciphertext.
 
 type Maker = Pick<Deps, 'now' | 'newId'>
 
@@ -22,10 +24,13 @@ const PURCHASE_EVENTS: Readonly<Record<PurchaseState, EventType | undefined>> = 
   in_review: 'license.purchase.in_review',
 }
 
-type Bought = Pick<PurchaseRow, 'orgId' | 'purchaseId' | 'instanceId' | 'tenantId' | 'slug' | 'version' | 'state'>
+type Bought = Pick<
+  PurchaseRow,
+  'orgId' | 'purchaseId' | 'instanceId' | 'tenantId' | 'principal' | 'slug' | 'version' | 'state'
+>
 
 export function purchaseEvent(before: Bought, status: PurchaseState, type: EventType): DomainEvent {
-  const { purchaseId, instanceId, tenantId, slug, version, state } = before
+  const { purchaseId, instanceId, tenantId, principal, slug, version, state } = before
   const isNew = state === status
   return {
     type,
@@ -40,6 +45,7 @@ export function purchaseEvent(before: Bought, status: PurchaseState, type: Event
     ...(!isNew && { previous: { status: state } }),
     self: `/api/v1/machine/licenses/purchases/${purchaseId}/status`,
     tenantId,
+    principal,
   }
 }
 
@@ -53,9 +59,19 @@ export async function tellPurchase(
   if (type !== undefined) await emit(maker, db, before.orgId, purchaseEvent(before, status, type))
 }
 
-export interface LicenseNews {
-  readonly orgId: string
+/** Where it was bought, and by whom. */
+export interface Whose {
   readonly tenantId: string
+  readonly buyer: string
+}
+
+export const whoseOf = ({ domainTenantId: tenantId, buyer }: Pick<InstanceRow, 'domainTenantId' | 'buyer'>): Whose => ({
+  tenantId,
+  buyer,
+})
+
+export interface LicenseNews extends Whose {
+  readonly orgId: string
   readonly id: string
   readonly status: string
   readonly periodEnd?: string
@@ -66,9 +82,10 @@ export interface LicenseNews {
 export const tellLicense = (
   maker: Maker,
   db: Db,
-  { orgId, tenantId, ...about }: LicenseNews,
+  { orgId, tenantId, buyer, ...about }: LicenseNews,
   type: `license.${'activated' | 'terminated' | 'renewed' | 'expiring' | 'expired'}`,
-): Promise<string> => emit(maker, db, orgId, { type, object: { type: 'license', ...about }, tenantId })
+): Promise<string> =>
+  emit(maker, db, orgId, { type, object: { type: 'license', ...about }, tenantId, principal: buyer })
 
 const TERMINATION_EVENTS: Readonly<Record<TerminationState, EventType | undefined>> = {
   requested: 'license.termination.requested',
@@ -84,7 +101,7 @@ export async function tellTermination(
   maker: Maker,
   db: Db,
   { orgId, terminationId, instanceId, version, state }: TerminationRow,
-  tenantId: string,
+  { tenantId, buyer }: Whose,
   status: TerminationState,
   type: EventType | undefined = TERMINATION_EVENTS[status],
 ): Promise<void> {
@@ -102,5 +119,6 @@ export async function tellTermination(
     ...(!isNew && { previous: { status: state } }),
     self: `/api/v1/machine/licenses/terminations/${terminationId}/status`,
     tenantId,
+    principal: buyer,
   })
 }

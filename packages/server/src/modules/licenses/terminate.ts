@@ -8,7 +8,7 @@ import { openInstance, openTermination } from './open.ts'
 import { nextPurchase } from './purchase-machine.ts'
 import { movePurchase, purchase } from './purchase-store.ts'
 import { showTermination } from './show.ts'
-import { tellTermination } from './tell.ts'
+import { tellTermination, whoseOf } from './tell.ts'
 import { nextTermination } from './termination-machine.ts'
 import { insertTermination, moveTermination, runningTermination, type TerminationRow } from './termination-store.ts'
 
@@ -55,7 +55,7 @@ async function begin(ctx: TxCtx, license: InstanceRow, body: Body): Promise<Term
   if (!row) throw again()
   await setInstanceStatus(db, orgId, licenseInstanceId, ['active'], 'terminating')
   await stopHandOff(ctx, license)
-  await tellTermination(ctx, db, row, license.domainTenantId, row.state)
+  await tellTermination(ctx, db, row, whoseOf(license), row.state)
   await record(ctx, {
     action: 'license.terminate',
     targets: [
@@ -89,7 +89,7 @@ export const resumeTermination: Handler<typeof licenses.resumeTermination> = (ct
     const move = { to, cause: 'resumed', actor: principal.id, at }
     const isMoved = await moveTermination(db, row, move, { reason: null, attempts: 0, earliest_at: null, next_at: at })
     if (isMoved) {
-      await tellTermination(ctx, db, row, license.domainTenantId, to, 'license.termination.resumed')
+      await tellTermination(ctx, db, row, whoseOf(license), to, 'license.termination.resumed')
       await record(ctx, {
         action: 'license.termination.resume',
         targets: [{ type: 'license_termination', id: row.terminationId }],

@@ -10,7 +10,7 @@ import { dropSealed, movePurchase, type PurchaseRow, purchase } from './purchase
 import { backoffMs, later, MOST_UNKNOWN, MOST_UNREACHABLE, Overtaken, type Works } from './purchase-turn.ts'
 import { endPeriods, type PeriodRefund, paidFor, refundsOf } from './refunds.ts'
 import { isRenewing } from './renewal-store.ts'
-import { tellLicense, tellPurchase, tellTermination } from './tell.ts'
+import { tellLicense, tellPurchase, tellTermination, whoseOf } from './tell.ts'
 import { nextTermination, type TerminationEvent } from './termination-machine.ts'
 import { claimTermination, moveTermination, postponeTermination, type TerminationRow } from './termination-store.ts'
 import { takeBackTestCredit } from './test-credit-store.ts'
@@ -45,7 +45,7 @@ export async function terminationHappens(
     const move = { to, cause: event, actor: 'strongroom', at }
     const isMoved = await moveTermination(db, row, move, { reason, attempts: 0, next_at: at, ...changes })
     if (!isMoved) throw new Overtaken()
-    await tellTermination(works.deps, db, row, license.domainTenantId, to)
+    await tellTermination(works.deps, db, row, whoseOf(license), to)
     await also?.(db, at)
   })
 }
@@ -181,8 +181,8 @@ async function settle(works: Works, ending: Ending): Promise<void> {
     const move = { to: 'completed', cause: 'settled', actor: 'strongroom', at } as const
     const isMoved = await moveTermination(db, row, move, { refund: back.toString(), reason: null, next_at: null })
     if (!isMoved) throw new Overtaken()
-    await tellTermination(deps, db, row, license.domainTenantId, 'completed')
-    const about = { orgId, tenantId: license.domainTenantId, id: instanceId, status: 'terminated' }
+    await tellTermination(deps, db, row, whoseOf(license), 'completed')
+    const about = { orgId, ...whoseOf(license), id: instanceId, status: 'terminated' }
     if (isEnded) await tellLicense(deps, db, about, 'license.terminated')
     await endPeriods(deps, db, row, backs, row.effectiveAt ?? at)
     await moveRefunds(ending, db, backs, at)

@@ -48,7 +48,7 @@ it('tells of an event exactly those who hold its permission and work where it ha
     neighbour: ['billing.balance.low', 'budget.created', 'budget.exceeded'],
     foreign: [],
     poor: [],
-    person: ['billing.balance.low', 'budget.created', 'budget.updated'],
+    person: ['billing.balance.low', 'budget.created', 'budget.exceeded', 'budget.updated'],
   })
   // History is as silent as the deliveries were.
   expect((await poor.client.webhooks.list()).data).toHaveLength(1)
