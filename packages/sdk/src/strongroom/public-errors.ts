@@ -31,8 +31,8 @@ export interface Issue {
 export class ValidationError extends ApiError {
   override name = 'ValidationError'
   get issues(): readonly Issue[] {
-    const { problems } = (this.details ?? {}) as { problems?: readonly Partial<Issue>[] }
-    return (problems ?? []).map(({ path = '', message = '' }) => ({ path, message }))
+    const { problems } = (this.details ?? {}) as { problems?: readonly { path?: string; problem?: string }[] }
+    return (problems ?? []).map(({ path = '', problem = '' }) => ({ path, message: problem }))
   }
 }
 export class AuthenticationError extends ApiError {

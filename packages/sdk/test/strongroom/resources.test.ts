@@ -11,7 +11,8 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 // Catches: a grant that drops other entries, an item list without If-Match, pages that skip or repeat, a vault that is answered
 // without its proof, a project whose admins change without a signature, another project than was asked for, feedback that carries
 // a credential off this machine, an archived item that is looked for among the active ones, a version restored with fields missing or left
-// over. Seen red: fields that a version did not have left in the item; one that it had left out; a version like the current one written.
+// over. Seen red: fields that a version did not have left in the item; one that it had left out; a version like the current one written;
+// issues of a validation error without their texts.
 
 let world: World
 let alice: Strongroom
@@ -319,6 +320,11 @@ it('tells who is asking, in which tenant, and takes any route', async () => {
     status: 404,
     requestId: expect.any(String),
   })
+  const wrong = await errorOf(alice.request({ method: 'POST', path: '/search', body: { query: 7 } }))
+  expect(wrong).toBeInstanceOf(ValidationError)
+  expect((wrong as unknown as ValidationError).issues).toEqual([
+    { path: '/query', message: expect.stringContaining('string') },
+  ])
   expect(await errorOf(alice.request({ method: 'GET', path: '@evil.example/me' }))).toMatchObject({
     code: 'config_invalid',
   })

@@ -53,7 +53,9 @@ export const entries: Handler<typeof transparency.entries> = (ctx, { query: { st
   transact(ctx, async (ctx) => {
     const { size } = await openLog(ctx)
     if (end <= start)
-      throw new ApiError('validation_failed', { details: { in: 'query', problems: [{ path: '/end' }] } })
+      throw new ApiError('validation_failed', {
+        details: { in: 'query', problems: [{ path: '/end', problem: 'must be after start' }] },
+      })
     if (start >= size) throw new ApiError('leaf_not_found')
     const span = { start, end: Math.min(end, size, start + MAX_ENTRIES) }
     const rows = await store.entries(ctx.db, ctx.principal.orgId, span, MAX_ENTRIES_BYTES)
