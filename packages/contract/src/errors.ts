@@ -241,6 +241,7 @@ export const ERRORS = {
     'Nothing changes in it until an administrator of the vault restores it.',
   ),
   vault_not_archived: entry(409, 'The vault is active.', 'There is nothing to restore.'),
+  item_archived: entry(409, 'The item is archived already.', 'There is nothing to archive; restore it to change it.'),
   rotation_due: entry(
     409,
     'A former reader still holds the vault key, so nothing else is written.',

@@ -137,12 +137,14 @@ export const items = {
     api: 'machine',
     method: 'DELETE',
     path: '/vault/:vaultId/items/:itemId',
-    summary: 'Archive an item: a commit that gives exactly this item the status `archived`',
+    summary:
+      'Archive an item: a commit that gives exactly this item the status `archived`, and changes nothing else of it',
     access: writing,
     params: itemParams,
     body: commit,
+    bodyLimit: COMMIT_LIMIT,
     response: CommitReceipt,
-    errors: ['vault_item_not_found', ...commitErrors],
+    errors: ['vault_item_not_found', 'item_archived', ...commitErrors],
   },
   import: {
     api: 'machine',

@@ -79,6 +79,7 @@ export function changeItems(
 ): Promise<Written> {
   const created = (edits.create ?? []).map(newItem)
   const changes = changesOf(edits)
+  const archives = edits.archive?.length === 1
   return commitItems(
     actor,
     vaultId,
@@ -89,7 +90,7 @@ export function changeItems(
         for (const change of changes) planned.push(await planChange(context, change))
         return planned
       },
-      send: (commit, call, items) => sendItems(actor, vaultId, { commit, items }, call),
+      send: (commit, call, items) => sendItems(actor, vaultId, { commit, items, archives }, call),
       overwrites: collisions === 'overwrite',
       ...(check && { check }),
     },
@@ -199,7 +200,6 @@ const writtenItem = ({ itemId, itemVersion, name, status, fields }: ItemDetailPa
 
 /** The routes for one item take less than the one for commits. */
 const ONE_ITEM_BYTES = 3_000_000
-const ARCHIVE_BYTES = 48_000
 
 export const sizeOf = (items: readonly SignedItem[]): number =>
   items
@@ -210,17 +210,15 @@ export const sizeOf = (items: readonly SignedItem[]): number =>
 function sendItems(
   { client }: Actor,
   vaultId: string,
-  { commit, items }: { commit: Commit; items: readonly SignedItem[] },
+  { commit, items, archives }: { commit: Commit; items: readonly SignedItem[]; archives: boolean },
   call: CallOptions,
 ): Promise<unknown> {
   const [only] = items
-  const bytes = sizeOf(items)
   const body = { commit }
-  if (!only || items.length > 1 || bytes > ONE_ITEM_BYTES)
+  if (!only || items.length > 1 || sizeOf(items) > ONE_ITEM_BYTES)
     return client.vaults.commit({ params: { vaultId }, body }, call)
   const { itemId, itemVersion, status } = only.detail
-  if (status === 'archived' && itemVersion > 1 && bytes < ARCHIVE_BYTES)
-    return client.items.archive({ params: { vaultId, itemId }, body }, call)
+  if (archives) return client.items.archive({ params: { vaultId, itemId }, body }, call)
   if (status === 'archived') return client.vaults.commit({ params: { vaultId }, body }, call)
   if (itemVersion === 1) return client.items.create({ params: { vaultId }, body }, call)
   return client.items.update({ params: { id: itemId }, body }, call)

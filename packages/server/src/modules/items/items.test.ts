@@ -1,10 +1,19 @@
-import { openVerifiedField, valueText } from '@strongroom/protocol'
+import {
+  buildCommit,
+  type ItemEdit,
+  openVerifiedField,
+  planItem,
+  signItem,
+  termsOf,
+  valueText,
+} from '@strongroom/protocol'
 import type { FirstPerson } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { agentWriter } from '../../../test/agent-writer.ts'
 import { type Harness, startHarness, type TestAgent } from '../../../test/harness.ts'
 import { codeOf, foundOrg, refusal } from '../../../test/people.ts'
 import {
+  currentDek,
   edit,
   itemsCommit,
   makeVault,
@@ -20,7 +29,9 @@ import { inOrg } from '../../context.ts'
 // Catches: a route that takes another kind of change than its own (a rule left out), a field that takes over another item's row
 // (`where vault_field.item_id =` left out), an id used twice in the organisation, fields left behind by an edit, an item that is
 // in two vaults or in none after a move, a value that is not the one its detail names; a conflict that tells the client to read again though
-// its head is current, a character that the database does not take answered with 500.
+// its head is current, a character that the database does not take answered with 500; an item that is changed, or a vault that is
+// renamed, while it is archived or created; a leaf for an item that is archived already.
+// Seen red: `archivesOnly` without its comparison, without its refusal of what is archived; `ensureSameVault` without the comparison.
 
 let h: Harness
 let alice: FirstPerson
@@ -36,8 +47,20 @@ afterAll(() => h.close())
 
 const commitOf = async (edits: Parameters<typeof itemsCommit>[2], id = vaultId) =>
   (await itemsCommit(alice, id, edits)).commit
+/** An edit that leaves every ciphertext as it is stored. */
+const untouched = (itemId: string, labels: readonly string[], more: Partial<ItemEdit>): ItemEdit => {
+  const { fields, ...rest } = edit(itemId, Object.fromEntries(labels.map((label) => [label, ''])), more)
+  return { ...rest, fields: fields.map(({ value: _, ...field }) => field) }
+}
 const size = () =>
   inOrg(h.deps, alice.orgId, async (db) => (await db.selectFrom('log_state').select('size').executeTakeFirst())?.size)
+/** The next version of an item of this vault, or its first. */
+async function signedItem(one: ItemEdit) {
+  const known = await readItem(alice, vaultId, one.itemId).catch(() => undefined)
+  const base = known && { detail: known.item.document.payload, hash: known.item.document.hash }
+  const plan = await planItem(await currentDek(alice, vaultId), base, one)
+  return signItem(plan, { org: alice.orgId, vaultId, at: Date.now() }, alice.identity)
+}
 const rowsOf = (itemId: string) =>
   inOrg(h.deps, alice.orgId, (db) =>
     db.selectFrom('vault_field').select(['vault_id', 'label']).where('item_id', '=', itemId).orderBy('label').execute(),
@@ -61,7 +84,7 @@ it('creates, edits and archives an item, each by its own route, and a reader ope
   expect((await rowsOf('itm_one')).map(({ label }) => label)).toEqual(['A'])
   const field = await bot.client.items.field({ params: { vaultId, fieldId: 'fld_itm_one_A' } })
   expect(field.row.name).toBe('renamed')
-  const archiving = await commitOf([edit('itm_one', { A: 'changed' }, { name: 'renamed', status: 'archived' })])
+  const archiving = await commitOf([untouched('itm_one', ['A'], { name: 'renamed', status: 'archived' })])
   expect(await codeOf(client.items.update({ params: { id: 'itm_one' }, body: { commit: archiving } }))).toBe(
     'invalid_document',
   )
@@ -91,6 +114,65 @@ it('takes by each route only its own kind of change; nothing is logged', async (
   expect(await codeOf(items.archive({ params: { vaultId, itemId: 'itm_absent' }, body: { commit: again } }))).toBe(
     'vault_item_not_found',
   )
+  expect(await size()).toBe(before)
+})
+
+it('archives an item as it is: nothing else of it or of the vault changes in passing; nothing is logged', async () => {
+  await writeItems(alice, vaultId, [edit('itm_away', { AWAY: '1', note: '2' })])
+  const put = { status: 'archived' } as const
+  const labels = ['AWAY', 'note']
+  const { commit, opened } = await itemsCommit(alice, vaultId, [untouched('itm_away', labels, put)])
+  const { head, content } = opened
+  const place = { org: alice.orgId, vaultId, at: Date.now() }
+  const row = content.items.get('itm_away')
+  const meta = { ...head.payload.meta, name: 'renamed in passing' }
+  const others = [
+    untouched('itm_away', labels, { ...put, name: 'another' }),
+    untouched('itm_away', labels, { ...put, website: 'https://example.org' }),
+    untouched('itm_away', ['AWAY'], put),
+    edit('itm_away', { AWAY: '1', note: '2' }, put),
+  ]
+  const archive = (body: { commit: typeof commit }) =>
+    refusal(alice.client.items.archive({ params: { vaultId, itemId: 'itm_away' }, body }))
+  const before = await size()
+  for (const other of others)
+    expect(await archive({ commit: await commitOf([other]) })).toMatchObject({
+      code: 'invalid_document',
+      details: { rule: 'only_the_status_changes' },
+    })
+  expect(row?.status).toBe('active')
+  const signed = await signedItem(untouched('itm_away', labels, put))
+  const terms = { ...termsOf(head.payload), meta }
+  const renaming = await buildCommit({ ...place, base: head, content, terms, items: [signed] }, alice.identity)
+  expect(await archive({ commit: renaming.commit })).toMatchObject({ details: { rule: 'only_items_change' } })
+  expect(await size()).toBe(before)
+  await alice.client.items.archive({ params: { vaultId, itemId: 'itm_away' }, body: { commit } })
+})
+
+it('refuses to rename the vault by a route of its items', async () => {
+  const { head, content } = await openVault(alice, vaultId)
+  const place = { org: alice.orgId, vaultId, at: Date.now() }
+  const terms = { ...termsOf(head.payload), meta: { ...head.payload.meta, name: 'in passing' } }
+  const items = [await signedItem(edit('itm_passing', { PASSING: '1' }))]
+  const { commit } = await buildCommit({ ...place, base: head, content, terms, items }, alice.identity)
+  const before = await size()
+  for (const route of ['create', 'import'] as const)
+    expect(await refusal(alice.client.items[route]({ params: { vaultId }, body: { commit } }))).toMatchObject({
+      code: 'invalid_document',
+      details: { rule: 'only_items_change' },
+    })
+  expect(await size()).toBe(before)
+})
+
+it('refuses to archive what is archived, with a code of its own; nothing is logged', async () => {
+  await writeItems(alice, vaultId, [edit('itm_twice', { TWICE: '1' })])
+  const archive = async () => {
+    const commit = await commitOf([untouched('itm_twice', ['TWICE'], { status: 'archived' })])
+    return alice.client.items.archive({ params: { vaultId, itemId: 'itm_twice' }, body: { commit } })
+  }
+  await archive()
+  const before = await size()
+  expect(await refusal(archive())).toMatchObject({ code: 'item_archived', status: 409 })
   expect(await size()).toBe(before)
 })
 

@@ -1,10 +1,15 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { items } from '@strongroom/contract'
 import {
   type CheckedCommit,
   type Commit,
   type Envelope,
+  type ItemDetailPayload,
+  itemDetail,
   peekDocument,
   proveItemRow,
+  termsOf,
+  type VaultHeadPayload,
   vaultHead,
 } from '@strongroom/protocol'
 import { ensureWritable, openVault, openVaultOf, type ReadableVault, type WritableVault } from '../../access/vaults.ts'
@@ -34,16 +39,22 @@ import * as writes from '../vaults/write-store.ts'
 export const atOneMoment = { atOneMoment: true } as const
 const replay = { replay: replayReceipt } as const
 
-/** Nothing but items and the head over them. */
-function ensureOnlyItems({ assets, acts, head }: CheckedCommit): void {
-  refuseUnless(assets.length === 0 && acts.length === 1, 'only_items_change')
+/** A vault is renamed and its keys are retired by other routes, so that the audit log says so. */
+function ensureSameVault({ head }: CheckedCommit, before: VaultHeadPayload | undefined): void {
   refuseUnless(head.meta.status === 'active', 'another_status')
+  refuseUnless(before !== undefined && isDeepStrictEqual(termsOf(head), termsOf(before)), 'only_items_change')
+}
+
+/** Nothing but items and the head over them. */
+const onlyItems: CommitRule = (checked, before) => {
+  refuseUnless(checked.assets.length === 0 && checked.acts.length === 1, 'only_items_change')
+  ensureSameVault(checked, before)
 }
 
 const newItems =
   (count: 'one' | 'many'): CommitRule =>
-  (checked) => {
-    ensureOnlyItems(checked)
+  (checked, before) => {
+    onlyItems(checked, before)
     const { items } = checked
     refuseUnless(count === 'one' ? items.length === 1 : items.length > 0, 'number_of_items')
     refuseUnless(
@@ -54,12 +65,28 @@ const newItems =
 
 const oneItem =
   (itemId: string, status: 'active' | 'archived'): CommitRule =>
-  (checked) => {
-    ensureOnlyItems(checked)
+  (checked, before) => {
+    onlyItems(checked, before)
     const [only] = checked.items
     refuseUnless(checked.items.length === 1 && only?.detail.itemId === itemId, 'another_item')
     refuseUnless(only.detail.itemVersion > 1, 'not_a_new_version')
     refuseUnless(only.detail.status === status, 'another_status')
+  }
+
+/** What every version of an item has anew, whatever it changes. */
+const withoutVersion = ({ itemVersion, prev, salt, at, by, status, ...content }: ItemDetailPayload) => content
+
+/** The item is put away as it is: what somebody restores later is what was there, and nobody changes it in passing. */
+const archivesOnly =
+  (stored: ItemDetailPayload): CommitRule =>
+  (checked, before) => {
+    oneItem(stored.itemId, 'archived')(checked, before)
+    // An answer without a leaf would prove nothing to the client, and a further leaf would say what is not so.
+    if (stored.status === 'archived') throw new ApiError('item_archived')
+    const isSame = checked.items.every(({ detail }) =>
+      isDeepStrictEqual(withoutVersion(detail), withoutVersion(stored)),
+    )
+    refuseUnless(isSame, 'only_the_status_changes')
   }
 
 export const create: Handler<typeof items.create> = (ctx, { params, body }) =>
@@ -101,8 +128,8 @@ export const archive: Handler<typeof items.archive> = (ctx, { params, body }) =>
     async (ctx) => {
       await lockOrgLog(ctx)
       const vault = await openVault(ctx, params.vaultId)
-      found(await vaultStore.item(ctx.db, vault, params.itemId), 'vault_item_not_found')
-      const rule = oneItem(params.itemId, 'archived')
+      const { detail } = found(await vaultStore.item(ctx.db, vault, params.itemId), 'vault_item_not_found')
+      const rule = archivesOnly(peekDocument(itemDetail, detail).payload)
       return commitVault(ctx, vault.vaultId, body.commit, { rule, action: 'item.archive' })
     },
     replay,
@@ -237,16 +264,18 @@ async function moveItem(
   return index
 }
 
-const leavesOnly: CommitRule = ({ items, assets, acts, head }) => {
+const leavesOnly: CommitRule = (checked, before) => {
+  const { items, assets, acts } = checked
   refuseUnless(items.length + assets.length === 0 && acts.length === 1, 'only_the_item_leaves')
-  refuseUnless(head.meta.status === 'active', 'another_status')
+  ensureSameVault(checked, before)
 }
 
 const arrivesOnly =
   (itemId: string, arriving: ReadonlyMap<string, number>): CommitRule =>
-  ({ items, assets, acts, head }) => {
+  (checked, before) => {
+    const { items, assets, acts } = checked
     const [only] = items
     refuseUnless(items.length === 1 && only?.detail.itemId === itemId && acts.length === 1, 'only_the_item_arrives')
     refuseUnless(assets.length === arriving.size, 'attachments_come_along')
-    refuseUnless(head.meta.status === 'active', 'another_status')
+    ensureSameVault(checked, before)
   }
