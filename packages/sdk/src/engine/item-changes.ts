@@ -106,6 +106,11 @@ export interface PlanContext {
   readonly options: CallerOptions
 }
 
+export interface NamedOptions extends CallerOptions {
+  /** Throws where the head it is to be built on does not allow an item of this name. */
+  check?(context: Pick<PlanContext, 'known' | 'isFresh'>, name: string): void
+}
+
 /** Plans a change of an item that is there. */
 export async function planChange(context: PlanContext, change: ItemChange): Promise<PlannedItem> {
   const { actor, known, isFresh, dek, options } = context

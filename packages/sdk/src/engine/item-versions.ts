@@ -11,7 +11,7 @@ import {
 } from '@strongroom/protocol'
 import type { Actor, CallerOptions } from './actor.ts'
 import { listOf, membersOf, refuseUnless } from './answers.ts'
-import type { FieldChange, ItemChange, NewField } from './item-changes.ts'
+import type { FieldChange, ItemChange, NamedOptions, NewField, PlanContext } from './item-changes.ts'
 import { checkItem, type ItemRead, type OpenField, openFields, readItem, valuesIn } from './items.ts'
 import type { Receipt } from './receipt.ts'
 import { readVerified, roundOf } from './verified.ts'
@@ -120,11 +120,13 @@ export async function restoreVersion(
   vaultId: string,
   itemId: string,
   itemVersion: number,
-  options: CallerOptions = {},
+  { check, ...options }: NamedOptions = {},
 ): Promise<Written | undefined> {
   const then = await readVersion(actor, vaultId, itemId, itemVersion, options)
-  const change = changeTo(then, await readItem(actor, vaultId, itemId, options))
-  return change && changeItems(actor, vaultId, { edit: [change] }, options)
+  const now = await readItem(actor, vaultId, itemId, options)
+  const change = changeTo(then, now)
+  const named = check && then.name !== now.name && { check: (context: PlanContext) => check(context, then.name) }
+  return change && changeItems(actor, vaultId, { edit: [change] }, { ...options, ...named })
 }
 
 const sameValue = (a: FieldValue, b: FieldValue): boolean =>

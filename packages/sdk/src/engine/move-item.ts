@@ -5,7 +5,7 @@ import { membersOf } from './answers.ts'
 import { assetsIn, keyOf } from './assets.ts'
 import { type Built, type Committed, commitWork } from './commit.ts'
 import { baseIn, sealedItemOf, VaultMoved } from './content.ts'
-import { planEdit } from './item-changes.ts'
+import { type NamedOptions, planEdit } from './item-changes.ts'
 import { openFields, type SealedItem } from './items.ts'
 import type { KnownVault } from './memory.ts'
 import { type SignedAsset, signAnew } from './write-assets.ts'
@@ -28,12 +28,14 @@ export interface Moved {
  * Moves an item to another vault: one leaf with two heads, its fields encrypted and the content keys of its attachments wrapped anew
  * under the key of the other vault. Ids stay, and so does the content of attachments.
  */
-export async function moveItem(actor: Actor, move: Move, options: CallerOptions = {}): Promise<Moved> {
+export async function moveItem(actor: Actor, move: Move, { check, ...options }: NamedOptions = {}): Promise<Moved> {
   const { itemId, from, to } = move
   const build = async (vaults: readonly KnownVault[], isFresh: boolean): Promise<readonly Built[]> => {
     const [source, target] = vaults as readonly [KnownVault, KnownVault]
     if (!isFresh && !source.content.items.has(itemId)) throw new VaultMoved('an item is not in the content in hand')
     const sealed = await sealedItemOf(actor, source, itemId, options)
+    const { name, status } = sealed.item.document.payload
+    if (status === 'active') check?.({ known: target, isFresh }, name)
     const arriving = await sealFor(actor, target, sealed, options)
     const assets = await wrapFor(actor, source, target, itemId, options)
     const leaving = await buildCommit(

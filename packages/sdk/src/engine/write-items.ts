@@ -230,6 +230,8 @@ const BATCH_BYTES = 10_000_000
 export interface ImportOptions extends CallerOptions {
   /** After each batch: what is in for good. */
   readonly onProgress?: (done: number, total: number) => void
+  /** Throws where the head a batch is to be built on does not allow the names that are not in yet. */
+  check?(context: PlanContext, left: readonly string[]): void
 }
 
 export interface Imported {
@@ -242,16 +244,18 @@ export async function importItems(
   actor: Actor,
   vaultId: string,
   items: readonly NewItem[],
-  { onProgress, ...options }: ImportOptions = {},
+  { onProgress, check, ...options }: ImportOptions = {},
 ): Promise<Imported> {
   const written: WrittenItem[] = []
   const commits: Committed[] = []
   for (const batch of batchesOf(items)) {
     const edits = batch.map(newItem)
+    const left = items.slice(written.length).map(({ name }) => name)
     const done = await commitItems(
       actor,
       vaultId,
       {
+        check: (context) => check?.(context, left),
         plan: ({ dek }) => inOrder(edits, (edit) => planEdit(dek, undefined, edit)),
         send: (commit, call) => actor.client.items.import({ params: { vaultId }, body: { commit } }, call),
       },

@@ -34,11 +34,43 @@ export async function ensureVaultName({ actor, options }: KeyedPlace, name: stri
   }
 }
 
+type OnHead = Pick<PlanContext, 'known' | 'isFresh'>
+
+function ensureFree({ known, isFresh }: OnHead, names: readonly string[], own?: string): void {
+  const others = activeItems(known.content.items.values()).filter(({ itemId }) => itemId !== own)
+  const held = new Set(others.map(({ name }) => name))
+  const [first] = names.filter((name) => held.has(name))
+  if (first === undefined) return
+  throw isFresh ? taken('item', first) : new VaultMoved('an item has the name in the content in hand')
+}
+
 /** Refuses, on the head a change is built on, a name that an active item other than `own` has. */
-export function itemNameCheck(name: string, own?: string): (context: PlanContext) => void {
+export function itemNameCheck(name: string, own?: string): (context: OnHead) => void {
   ensureNotBlank('item', name)
-  return ({ known, isFresh }) => {
-    const isTaken = activeItems(known.content.items.values()).some((row) => row.name === name && row.itemId !== own)
-    if (isTaken) throw isFresh ? taken('item', name) : new VaultMoved('an item has the name in the content in hand')
+  return (context) => ensureFree(context, [name], own)
+}
+
+/** The same for an item that comes back under the name it had. */
+export const returningCheck =
+  (itemId: string) =>
+  (context: OnHead): void => {
+    const { name } = context.known.content.items.get(itemId) ?? {}
+    if (name !== undefined) ensureFree(context, [name], itemId)
   }
+
+/** The same for an item that arrives from another vault, or gets a name it had before. */
+export const arrivingCheck =
+  (itemId: string) =>
+  (context: OnHead, name: string): void =>
+    ensureFree(context, [name], itemId)
+
+/** The same for many new items, which have names of their own among themselves too. */
+export function newNamesCheck(names: readonly string[]): (context: OnHead, left: readonly string[]) => void {
+  const seen = new Set<string>()
+  for (const name of names) {
+    ensureNotBlank('item', name)
+    if (seen.has(name)) throw taken('item', name)
+    seen.add(name)
+  }
+  return ensureFree
 }

@@ -2,7 +2,7 @@ import type { ItemChange as EngineChange } from '../engine/item-changes.ts'
 import { moveItem } from '../engine/move-item.ts'
 import { changeItems, importItems } from '../engine/write-items.ts'
 import type { KeyedPlace } from './core.ts'
-import { ensureNotBlank, itemNameCheck } from './given-names.ts'
+import { arrivingCheck, ensureNotBlank, itemNameCheck, newNamesCheck, returningCheck } from './given-names.ts'
 import { locate } from './item-reads.ts'
 import type { ItemChange, ItemPlace, NewField, NewItem } from './items.ts'
 import { vaultIdOf } from './names.ts'
@@ -51,8 +51,10 @@ export async function importAll(
   items: readonly NewItem[],
   onProgress: ((done: number, total: number) => void) | undefined,
 ): Promise<readonly { readonly itemId: string; readonly name: string }[]> {
+  const check = newNamesCheck(items.map(({ name }) => name))
+  for (const { label } of items.flatMap(({ fields }) => fields)) ensureNotBlank('field', label)
   const vaultId = await vaultIdOf(place, vault)
-  const more = { ...place.options, ...(onProgress && { onProgress }) }
+  const more = { ...place.options, check, ...(onProgress && { onProgress }) }
   const done = await importItems(place.actor, vaultId, items.map(newItemOf), more)
   return done.items.map(({ itemId, name }) => ({ itemId, name }))
 }
@@ -69,7 +71,7 @@ export async function update(place: KeyedPlace, vault: string, item: string, cha
 export async function move(place: KeyedPlace, vault: string, item: string, to: string): Promise<ItemPlace> {
   const { vaultId: from, itemId } = await locate(place, vault, item)
   const vaultId = await vaultIdOf(place, to)
-  await moveItem(place.actor, { itemId, from, to: vaultId }, place.options)
+  await moveItem(place.actor, { itemId, from, to: vaultId }, { ...place.options, check: arrivingCheck(itemId) })
   return { vaultId, itemId }
 }
 
@@ -80,6 +82,7 @@ export async function archive(place: KeyedPlace, vault: string, item: string): P
 
 export async function restore(place: KeyedPlace, vault: string, item: string): Promise<ItemPlace> {
   const { vaultId, itemId } = await locate(place, vault, item, 'archived')
-  await changeItems(place.actor, vaultId, { edit: [{ itemId, status: 'active' }] }, place.options)
+  const more = { ...place.options, check: returningCheck(itemId) }
+  await changeItems(place.actor, vaultId, { edit: [{ itemId, status: 'active' }] }, more)
   return { vaultId, itemId }
 }

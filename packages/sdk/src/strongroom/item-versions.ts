@@ -1,6 +1,7 @@
 import * as engine from '../engine/item-versions.ts'
 import type { ItemRead } from '../engine/items.ts'
 import type { KeyedPlace } from './core.ts'
+import { arrivingCheck } from './given-names.ts'
 import { locate } from './item-reads.ts'
 import type { ItemPlace, ItemVersion } from './items.ts'
 import { ValidationError } from './public-errors.ts'
@@ -32,7 +33,8 @@ export async function restoreVersion(
   version: number,
 ): Promise<ItemPlace> {
   const { vaultId, itemId } = await locate(place, vault, item)
-  const written = await engine.restoreVersion(place.actor, vaultId, itemId, version, place.options)
+  const more = { ...place.options, check: arrivingCheck(itemId) }
+  const written = await engine.restoreVersion(place.actor, vaultId, itemId, version, more)
   if (!written)
     throw new ValidationError(
       {

@@ -4,7 +4,7 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // Catches: a second vault or item of a name that is taken, a name that nobody could ask for, text that is stored as other text.
 // Seen red: names not looked at; a name of an item looked at in memory only, and only on the first head; text with half of a
-// surrogate pair taken as it comes.
+// surrogate pair taken as it comes; the names of what is restored, moved, imported or brought back from a version not looked at.
 
 let world: World
 beforeAll(async () => {
@@ -52,6 +52,55 @@ it('refuses an item of a name that an active item has, on the head it is built o
   await second.items.archive(vault, 'three')
   await first.items.create(vault, { name: 'three', fields: [] })
   expect((await second.items.list(vault)).map(({ name }) => name).sort()).toEqual(['one', 'three', 'two'])
+})
+
+it('refuses to restore, to move and to import an item where its name is taken, and nothing changes', async () => {
+  const [first, second] = [world.device().client, world.device().client]
+  const [vault, other] = [unique('vault'), unique('vault')]
+  await first.vaults.create({ name: vault })
+  await first.vaults.create({ name: other })
+  const { itemId } = await first.items.create(vault, { name: 'one', fields: [] })
+  await first.items.archive(vault, 'one')
+  const rival = await second.items.create(vault, { name: 'one', fields: [] })
+  const moving = await first.items.create(other, { name: 'one', fields: [] })
+  const many = (...names: string[]) => names.map((name) => ({ name, fields: [] }))
+  const { headVersion } = (await first.items.get(other, moving.itemId)).receipt
+  const before = (await first.items.get(vault, rival.itemId)).receipt.headVersion
+  for (const refused of [
+    () => first.items.restore(vault, itemId),
+    () => first.items.move(other, 'one', { vault }),
+    () => first.items.import(vault, many('two', 'one')),
+    () => first.items.import(vault, many('two', 'three', 'two')),
+    () => first.items.import(vault, many(...Array.from({ length: 600 }, (_, i) => `many ${i}`), 'one')),
+  ])
+    expect(await errorOf(refused())).toMatchObject({ name: 'ConflictError', code: 'name_taken', status: 409 })
+  expect(await errorOf(first.items.import(vault, many(' ')))).toBeInstanceOf(ValidationError)
+  expect((await first.items.get(vault, rival.itemId)).receipt.headVersion).toBe(before)
+  expect((await first.items.get(other, moving.itemId)).receipt.headVersion).toBe(headVersion)
+  // A name that another has given up is free, also where this client has not heard of it.
+  await second.items.update(vault, rival.itemId, { name: 'rival' })
+  expect(await first.items.restore(vault, itemId)).toMatchObject({ name: 'one', status: 'active' })
+  await second.items.update(vault, itemId, { name: 'still there' })
+  await first.items.move(other, 'one', { vault })
+  await second.items.update(vault, moving.itemId, { name: 'moved' })
+  await first.items.import(vault, many('one'))
+  expect((await second.items.list(vault)).map(({ name }) => name).sort()).toEqual([
+    'moved',
+    'one',
+    'rival',
+    'still there',
+  ])
+})
+
+it('refuses a version whose name another item has by now', async () => {
+  const client = world.device().client
+  const vault = unique('vault')
+  await client.vaults.create({ name: vault })
+  const { itemId } = await client.items.create(vault, { name: 'old', fields: [field('a', '1')] })
+  await client.items.update(vault, itemId, { name: 'new' })
+  await client.items.create(vault, { name: 'old', fields: [] })
+  expect(await errorOf(client.items.restoreVersion(vault, itemId, 1))).toMatchObject({ code: 'name_taken' })
+  expect(await client.items.get(vault, itemId)).toMatchObject({ name: 'new', version: 2 })
 })
 
 it('lets one of many have a name they all want for their item', async () => {
