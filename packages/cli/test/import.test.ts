@@ -9,7 +9,8 @@ import { type Machine, startWorld, type World } from './world.ts'
 // Catches: a dry run that writes, a second run that doubles items or passes over new fields (seen red), a value that is written over, a
 // file that may be deleted although it is the only copy (seen red), attachments that are left out in silence (seen red), a value in what is printed, an archive that opens with another
 // passphrase or can be read, a value in git history that is not found, a found value that is shown, a path that
-// is taken from where this process runs.
+// is taken from where this process runs; two items of one name in a vault (seen red: names counted by folder, and a counted name that the
+// file has itself).
 
 const CANARY = 'canary-9f31b7c2d4'
 
@@ -147,6 +148,30 @@ it('imports Bitwarden by folder, and refuses an encrypted export', async () => {
   expect(done.plan.map(({ vault, items }) => `${vault}/${items}`)).toEqual(['Infra/DB', 'Bitwarden/Note'])
   const sealed = machine.file('sealed.json', JSON.stringify({ encrypted: true, items: [] }))
   expect((await machine.call(['import', 'bitwarden', sealed, '--json'])).error().code).toBe('import_unreadable')
+})
+
+it('gives items of one name names of their own, also from two folders, and a second run finds them by those', async () => {
+  const login = { username: 'root', password: CANARY }
+  const file = machine.file(
+    'alike.json',
+    JSON.stringify({
+      folders: [
+        { id: 'f', name: 'First' },
+        { id: 's', name: 'Second' },
+      ],
+      items: [
+        { name: 'DB', folderId: 'f', login },
+        { name: 'DB', folderId: 's', login },
+        { name: 'DB 2', folderId: 's', login },
+      ],
+    }),
+  )
+  const imports = (...more: string[]) =>
+    jsonOf<Imported>(machine, ['import', 'bitwarden', file, '--vault', 'alike', ...more])
+  const names = ['DB', 'DB 3', 'DB 2']
+  expect(await imports('--dry-run')).toMatchObject({ plan: [{ vault: 'alike', items: names }] })
+  expect(await imports('--yes')).toMatchObject({ imported: 3, plan: [{ items: names }] })
+  expect(await imports('--yes')).toMatchObject({ imported: 0, complete: true, plan: [{ items: [], skipped: names }] })
 })
 
 it('exports an archive that only its passphrase opens, never over a file, and brings it back', async () => {

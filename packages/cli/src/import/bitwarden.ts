@@ -1,6 +1,6 @@
 import type { NewField } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
-import { distinct, distinctItems, EMPTY, type Found, fieldFrom, nameFrom } from './source.ts'
+import { distinct, EMPTY, type Found, fieldFrom, nameFrom } from './source.ts'
 
 // The unencrypted JSON export of Bitwarden. Only what this needs is described; everything else in the file is ignored.
 
@@ -73,7 +73,7 @@ export function readBitwarden(text: string): Found {
     }
   })
   return {
-    items: distinctItems(found.filter(({ fields }) => fields.length > 0)),
+    items: found.filter(({ fields }) => fields.length > 0),
     leftOut: found.filter(({ fields }) => fields.length === 0).map(({ name }) => ({ name, reason: EMPTY })),
   }
 }

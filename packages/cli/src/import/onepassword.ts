@@ -1,15 +1,6 @@
 import type { NewField } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
-import {
-  distinct,
-  distinctItems,
-  EMPTY,
-  type Found,
-  type FoundItem,
-  fieldFrom,
-  type LeftOut,
-  nameFrom,
-} from './source.ts'
+import { distinct, EMPTY, type Found, type FoundItem, fieldFrom, type LeftOut, nameFrom } from './source.ts'
 
 // 1Password's .1pux: a ZIP with `export.data`, which is JSON, and files beside it.
 
@@ -95,5 +86,5 @@ export async function readOnePassword(bytes: Uint8Array): Promise<Found> {
         })
       }
     }
-  return { items: distinctItems(items), leftOut }
+  return { items, leftOut }
 }

@@ -1,7 +1,7 @@
 import type { Item, NewField, Strongroom } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { withProgress } from '../prompt/progress.ts'
-import { EMPTY, type Found, type FoundItem } from './source.ts'
+import { distinctItems, EMPTY, type Found, type FoundItem } from './source.ts'
 
 // What an import would do in each vault. What is there is never written over: a field that is missing comes in, one that has another
 // value is named and left alone.
@@ -59,7 +59,7 @@ export async function planOf(cli: Cli, { items }: Found, vaultOf: (from: string)
   const known = (await strongroom.vaults.list({ signal: cli.signal })).filter(({ status }) => status === 'active')
   const plans: Plan[] = []
   for (const vault of new Set(items.map(({ from }) => vaultOf(from)))) {
-    const own = items.filter(({ from }) => vaultOf(from) === vault)
+    const own = distinctItems(items.filter(({ from }) => vaultOf(from) === vault))
     const isNew = !known.some(({ name, vaultId }) => name === vault || vaultId === vault)
     plans.push(isNew ? { vault, isNew, items: own, there: [] } : await planFor(cli, strongroom, vault, own))
   }

@@ -27,25 +27,28 @@ export const nameFrom = (text: string | null | undefined, otherwise: string): st
   return line === '' ? otherwise : line.slice(0, 200)
 }
 
-/** Fields with labels of their own: the second `password` becomes `password 2`. */
-export function distinct(fields: readonly NewField[]): readonly NewField[] {
-  const seen = new Map<string, number>()
-  return fields.map((field) => {
-    const times = (seen.get(field.label) ?? 0) + 1
-    seen.set(field.label, times)
-    return times === 1 ? field : { ...field, label: `${field.label} ${times}` }
+/** Names of their own, in the same order: the second `password` becomes `password 2`, or `password 3` where the file has a `password 2`. */
+function ownNames(names: readonly string[]): readonly string[] {
+  const given = new Set(names)
+  const used = new Set<string>()
+  return names.map((name) => {
+    let own = name
+    for (let times = 2; used.has(own) || (own !== name && given.has(own)); times += 1) own = `${name} ${times}`
+    used.add(own)
+    return own
   })
 }
 
-/** Items with names of their own in each vault. */
+/** Fields with labels of their own. */
+export function distinct(fields: readonly NewField[]): readonly NewField[] {
+  const labels = ownNames(fields.map(({ label }) => label))
+  return fields.map((field, i) => ({ ...field, label: labels[i] ?? field.label }))
+}
+
+/** Items of one vault with names of their own, whichever folders they come from. */
 export function distinctItems(items: readonly FoundItem[]): readonly FoundItem[] {
-  const seen = new Map<string, number>()
-  return items.map((item) => {
-    const key = `${item.from}\u0000${item.name}`
-    const times = (seen.get(key) ?? 0) + 1
-    seen.set(key, times)
-    return times === 1 ? item : { ...item, name: `${item.name} ${times}` }
-  })
+  const names = ownNames(items.map(({ name }) => name))
+  return items.map((item, i) => ({ ...item, name: names[i] ?? item.name }))
 }
 
 /** A field, unless there is nothing in it. */
