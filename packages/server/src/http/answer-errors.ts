@@ -39,6 +39,13 @@ export function errorBody(
 export const codeOf = (error: unknown): ErrorCode =>
   error instanceof ApiError ? error.code : (FROM_FASTIFY[(error as { code?: string }).code ?? ''] ?? 'internal_error')
 
+/** Whoever sent the body left before its end, as they may: nobody hears the answer, and nothing failed here. */
+const isAbandoned = (error: FastifyError, { raw }: FastifyRequest): boolean =>
+  raw.errored === error || (error.code === 'ERR_STREAM_PREMATURE_CLOSE' && raw.destroyed && !raw.complete)
+
+const routeOf = ({ method, routeOptions: { config, url } }: FastifyRequest): string =>
+  `${method} ${config?.template ?? url ?? 'unmatched'}`
+
 const LITTLE = 65_536
 
 /** What the client still sends would have to be read to its end; beyond a little, the connection goes instead. */
@@ -50,7 +57,11 @@ export function closeIfUnread({ raw }: FastifyRequest, reply: FastifyReply): voi
 /** Anything thrown becomes the one error body. What is not an `ApiError` is a bug: logged with its cause, answered without it. */
 export function answerErrors(log: Logger) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-    request.errorCode = codeOf(error)
+    const isGone = isAbandoned(error, request)
+    const known = isGone ? 'bad_request' : FROM_FASTIFY[error.code]
+    request.errorCode = known ?? codeOf(error)
+    // An answer that cannot end has no line of its own.
+    if (isGone) log.info({ event: 'request_abandoned', requestId: request.id, route: routeOf(request) })
     // What the router refuses has run no hook.
     reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
     closeIfUnread(request, reply)
@@ -60,7 +71,6 @@ export function answerErrors(log: Logger) {
         .headers(error.headers ?? {})
         .send(errorBody(error.code, request.id, { message: error.message, details: error.details }))
     }
-    const known = FROM_FASTIFY[error.code]
     if (known) return reply.code(ERRORS[known].status).send(errorBody(known, request.id))
     // The message of a foreign error could quote input; the log keeps only the frames of a stack.
     log.error({

@@ -14,15 +14,17 @@ import { edit, makeVault, writeItems } from '../../../test/vault-writer.ts'
 import { objectStorage } from '../../outside/object-storage-choice.ts'
 
 // Catches: an object or a part in memory as a whole, an address that outlives its time, a path that leads out of the folder, a part that
-// a broken connection leaves behind. Seen red: chunks kept after they were written (memory), the comparison with the clock left out.
+// a broken connection leaves behind. Seen red: chunks kept after they were written (memory), the comparison with the clock left out,
+// a sender who left answered and logged as a failure of the server.
 
 let h: Harness
 let data: string
 let alice: FirstPerson
 let vaultId: string
+const lines: string[] = []
 beforeAll(async () => {
   data = mkdtempSync(join(tmpdir(), 'sr-objects-'))
-  h = await startHarness({ dataDirectory: data })
+  h = await startHarness({ dataDirectory: data, logLevel: 'info' }, { write: (line) => void lines.push(line) })
   alice = await foundOrg(h)
   vaultId = await makeVault(alice)
   await writeItems(alice, vaultId, [edit('itm_main', { A: '1' })])
@@ -156,15 +158,33 @@ it('leads nowhere but to objects: other paths, other names and the files beside 
     expect([403, 404]).toContain(await raw(target))
 })
 
-it('keeps nothing of a part whose connection broke', async () => {
-  const uploadId = await startUpload(alice, vaultId)
-  const url = await urlFor(alice, vaultId, uploadId, { partNumber: 1, size: FULL })
-  await new Promise<void>((resolve) => {
-    const outgoing = request(new URL(url, h.url), { method: 'PUT', headers: { 'content-length': FULL } })
+/** Begins a body and leaves before its end. */
+const abandon = (url: string, method: string, headers: Record<string, string | number>) =>
+  new Promise<void>((resolve) => {
+    const outgoing = request(new URL(url, h.url), { method, headers })
     outgoing.on('error', () => resolve())
     outgoing.on('close', () => resolve())
     outgoing.write(CHUNK, () => outgoing.destroy())
   })
+
+it('says calmly that somebody left in the middle of a part, or of any other body', async () => {
+  const uploadId = await startUpload(alice, vaultId)
+  const url = await urlFor(alice, vaultId, uploadId, { partNumber: 1, size: FULL })
+  const headers = { authorization: `Bearer ${alice.accessToken}`, 'content-type': 'application/json' }
+  const commit = `/api/v1/machine/vault/${vaultId}/commits`
+  await abandon(url, 'PUT', { 'content-length': FULL })
+  await abandon(commit, 'POST', { ...headers, 'content-length': 1_000_000 })
+  const logged = (): { level: number; event: string; route?: string }[] => lines.map((line) => JSON.parse(line))
+  const abandoned = () => logged().flatMap(({ event, route }) => (event === 'request_abandoned' ? [route] : []))
+  const routes = ['POST /api/v1/machine/vault/:vaultId/commits', 'PUT /objects/:key/parts/:partNumber']
+  await expect.poll(() => abandoned().sort(), { timeout: 10_000 }).toEqual(routes)
+  expect(logged().filter(({ level }) => level > 30)).toEqual([])
+})
+
+it('keeps nothing of a part whose connection broke', async () => {
+  const uploadId = await startUpload(alice, vaultId)
+  const url = await urlFor(alice, vaultId, uploadId, { partNumber: 1, size: FULL })
+  await abandon(url, 'PUT', { 'content-length': FULL })
   const listed = await alice.client.attachments.upload({ params: { vaultId, uploadId } })
   expect(listed.data).toEqual([])
   const answer = await put(h.url, url, Buffer.alloc(FULL))
