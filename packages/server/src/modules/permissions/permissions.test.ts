@@ -16,7 +16,8 @@ import {
 } from '../../../test/vault-writer.ts'
 
 // Catches: a list replaced by a writer who is no admin ('admin' left out in both places that ask for it), an own entry lost in passing (ensureStays left
-// out), an older list over a newer one (If-Match unread), an item shown to more people than its vault (ensureNarrower left out).
+// out), an older list over a newer one (If-Match unread), an item shown to more people than its vault (ensureNarrower left out),
+// one etag for the list of an item whether it is its own or the vault's (seen red).
 
 let h: Harness
 let alice: FirstPerson
@@ -130,6 +131,29 @@ it('narrows who is shown an item, and inherits again from an empty list', async 
     inherited: false,
   })
   expect(await client.permissions.setItem({ params, body: { entries: [] } })).toMatchObject({ inherited: true })
+})
+
+it('tells a list that an item inherits from the same list of its own, and holds an editor to which of them was read', async () => {
+  const vaultId = await makeVault(alice)
+  await writeItems(alice, vaultId, [edit('itm_e', { A: '1' })])
+  const params = { id: 'itm_e' }
+  const inherited = await alice.client.permissions.item({ params })
+  const own = await alice.client.permissions.setItem({ params, body: { entries: inherited.data } })
+  expect([own.data, own.inherited]).toEqual([inherited.data, false])
+  expect(own.etag).not.toBe(inherited.etag)
+  const put = (ifMatch: string) =>
+    fetch(`${h.url}/api/v1/machine/vault-item/itm_e/permissions`, {
+      method: 'PUT',
+      headers: {
+        authorization: `Bearer ${alice.accessToken}`,
+        'content-type': 'application/json',
+        'if-match': ifMatch,
+      },
+      body: JSON.stringify({ entries: [] }),
+    })
+  expect((await put(inherited.etag)).status).toBe(409)
+  expect((await put(own.etag)).status).toBe(200)
+  expect(await alice.client.permissions.item({ params })).toMatchObject({ inherited: true, etag: inherited.etag })
 })
 
 it('shows an item to no more people than its vault, and lets only its admins decide', async () => {

@@ -17,14 +17,14 @@ type Shown = { principal: string; role: 'READ' | 'WRITE' | 'ADMIN' }
 const shown = ({ principal, role }: store.Entry): Shown => ({ principal, role: role.toUpperCase() as Shown['role'] })
 const kept = ({ principal, role }: Shown): store.Entry => ({ principal, role: role.toLowerCase() as VaultRole })
 
-/** Names the content of a list: two that are equal have one etag. */
-export const etagOf = (entries: readonly store.Entry[]): string => {
-  const text = JSON.stringify(entries.map(({ principal, role }) => [principal, role]))
+/** Names the content of a list: two that are equal have one etag, unless one is the vault's and goes on with it. */
+export const etagOf = (entries: readonly store.Entry[], inherited = false): string => {
+  const text = JSON.stringify([inherited, ...entries.map(({ principal, role }) => [principal, role])])
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
 }
 
-export function ensureUnchanged({ request }: TxCtx, entries: readonly store.Entry[]): void {
-  if (request.ifMatch !== undefined && request.ifMatch !== etagOf(entries)) throw new ApiError('etag_mismatch')
+export function ensureUnchanged({ request }: TxCtx, etag: string): void {
+  if (request.ifMatch !== undefined && request.ifMatch !== etag) throw new ApiError('etag_mismatch')
 }
 
 /** Nobody drops out of a list they administer by leaving themselves out of it. */
@@ -62,7 +62,7 @@ export const setVault: Handler<typeof permissions.setVault> = (ctx, { params, qu
     async (ctx) => {
       await lockOrgLog(ctx)
       const opened = ensureWritable(await openVault(ctx, params.vaultId), 'admin')
-      ensureUnchanged(ctx, await store.vaultEntries(ctx.db, opened))
+      ensureUnchanged(ctx, etagOf(await store.vaultEntries(ctx.db, opened)))
       const list = await refusing(async () => commit.docs.find((envelope) => claimedKind(envelope) === 'acl.set'))
       if (!list) throw new ApiError('invalid_document', { details: { rule: 'no_access_list' } })
       const { acl } = (await refusing(async () => peekDocument(aclSet, list))).payload
@@ -81,7 +81,8 @@ export const setVault: Handler<typeof permissions.setVault> = (ctx, { params, qu
 async function itemAnswer(ctx: TxCtx, opened: ReadableVault, itemId: string) {
   const own = await store.itemEntries(ctx.db, opened, itemId)
   const entries = own.length > 0 ? own : await store.vaultEntries(ctx.db, opened)
-  return { data: entries.map(shown), etag: etagOf(entries), inherited: own.length === 0 }
+  const inherited = own.length === 0
+  return { data: entries.map(shown), etag: etagOf(entries, inherited), inherited }
 }
 
 export const item: Handler<typeof permissions.item> = (ctx, { params }) =>
@@ -111,8 +112,7 @@ export const setItem: Handler<typeof permissions.setItem> = (ctx, { params, quer
   transact(ctx, async (ctx) => {
     const opened = ensureWritable(await openVaultOf(ctx, params.id), 'admin')
     await store.lockItem(ctx.db, opened, params.id)
-    const before = await itemAnswer(ctx, opened, params.id)
-    ensureUnchanged(ctx, before.data.map(kept))
+    ensureUnchanged(ctx, (await itemAnswer(ctx, opened, params.id)).etag)
     const entries = body.entries.map(kept)
     ensureOnce(entries)
     if (entries.length > 0) ensureStays(ctx, entries, query.allowSelfRemoval)

@@ -59,7 +59,7 @@ export const setPermissions: Handler<typeof projects.setPermissions> = (ctx, { p
     await lockOrgLog(ctx)
     const project = ensureChangeable(await openProject(ctx, params.id))
     const before = await store.entries(ctx.db, project)
-    ensureUnchanged(ctx, before)
+    ensureUnchanged(ctx, etagOf(before))
     const entries = readEntries(body.entries)
     ensureStays(ctx, entries, query.allowSelfRemoval)
     await ensureKnown(ctx, entries, before)
