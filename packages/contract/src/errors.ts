@@ -293,7 +293,7 @@ export const ERRORS = {
   idempotency_key_reused: entry(
     422,
     'This idempotency key was used with another request.',
-    'Use a new key for a new request.',
+    'Use a new key for a new request. A change that is signed anew is a new request: look whether the first was made.',
   ),
   invalid_document: entry(422, 'A signed document is refused.', 'Details name the rule; update the client.'),
   witness_not_registered: entry(

@@ -14,7 +14,10 @@ export interface RequestOptions {
   /** Of one attempt, in milliseconds. */
   readonly timeout?: number
   readonly maxRetries?: number
-  /** Made once for each thing a call writes if absent. */
+  /**
+   * Made once for each thing a call writes if absent. With one of the caller's own a call is made once: repeated, it has the same
+   * answer, or, where it is signed anew as every change of a vault is, it is refused with `idempotency_key_reused`.
+   */
   readonly idempotencyKey?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>

@@ -40,34 +40,28 @@ interface Sent {
 
 /** `fetch` for one call: what it gives back is whole, and a refusal that may pass was tried again. */
 export function fetchFor(config: Config, exchange: Exchange): typeof fetch {
-  const keyFor = keysFor(exchange.idempotencyKey)
+  const { idempotencyKey: own } = exchange
+  const keys = new Map<string, string>()
+  let steps = 0
   return async (input, init = {}) => {
     const url = new URL(String(input))
     for (const [name, value] of Object.entries(exchange.query)) url.searchParams.set(name, value)
     const method = init.method ?? 'GET'
     const given = new Headers(init.headers)
-    const idempotencyKey = keyFor(`${method} ${url.pathname}`) ?? given.get('idempotency-key') ?? undefined
-    const sent = {
-      id: crypto.randomUUID(),
-      url,
-      method,
-      init,
-      idempotencyKey: isRead(method) ? undefined : idempotencyKey,
+    const id = crypto.randomUUID()
+    if (method === 'GET')
+      return sendUntilSettled(config, exchange, { id, url, method, init, idempotencyKey: undefined })
+    const target = `${method} ${url.pathname}`
+    // The caller's key for the first thing a call writes, and one that follows from it for each further one. What was read before
+    // counts for nothing: the same call elsewhere has the same keys. Until a target has answered it keeps its key.
+    if (own !== undefined && !keys.has(target)) {
+      keys.set(target, steps === 0 ? own : `${own}.${steps}`)
+      steps += 1
     }
-    return sendUntilSettled(config, exchange, sent)
-  }
-}
-
-const isRead = (method: string): boolean => method === 'GET'
-
-/** The caller's key for the first thing a call writes, and one that follows from it for each further one. */
-function keysFor(key: string | undefined): (target: string) => string | undefined {
-  const targets: string[] = []
-  return (target) => {
-    if (key === undefined) return undefined
-    if (!targets.includes(target)) targets.push(target)
-    const step = targets.indexOf(target)
-    return step === 0 ? key : `${key}.${step}`
+    const idempotencyKey = keys.get(target) ?? given.get('idempotency-key') ?? undefined
+    const response = await sendUntilSettled(config, exchange, { id, url, method, init, idempotencyKey })
+    if (response.ok) keys.delete(target)
+    return response
   }
 }
 
