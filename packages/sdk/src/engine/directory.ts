@@ -90,7 +90,7 @@ async function activeKeys(
 
 function ensureKeys(keys: KeysByPrincipal): void {
   for (const [principal, own] of keys)
-    refuseUnless(own.length > 0, 'unknown_signer', 'somebody has no active key in the directory', { principal })
+    refuseUnless(own.length > 0, 'unknown_signer', `${principal} has no active key in the directory`, { principal })
 }
 
 function ensureOnly(keys: KeysByPrincipal, only: string): void {

@@ -115,7 +115,14 @@ function refusedHere(error: ProtocolError, { evidence }: Circumstances): Strongr
   const [, meaning, hint] = PROTOCOL_ERRORS[code]
   const body = { code: 'validation_failed' as const, message: `${message} (${code})`, hint, details }
   const answer = refusedAnswer(error)
-  if (OWN_INPUT.has(code) && !answer) return new ValidationError(body, 400, undefined, { cause: error })
+  // The hint of the protocol is about who sent something; here it is the caller.
+  if (OWN_INPUT.has(code) && !answer)
+    return new ValidationError(
+      code === 'malformed' ? { ...body, hint: 'Correct what it names.' } : body,
+      400,
+      undefined,
+      { cause: error },
+    )
   if (WRITING.has(code) && !(code === 'incomplete_batch' && answer))
     return new ConflictError(
       { ...body, code: code === 'rotation_due' ? 'rotation_due' : 'vault_head_conflict' },

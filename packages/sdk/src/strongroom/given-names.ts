@@ -8,9 +8,11 @@ import { activeItems } from './read-secrets.ts'
 
 // Names that are given to something: not blank, and not those of something else, so that a name leads to one thing on every machine.
 
+const aOf = (what: 'vault' | 'item' | 'field'): string => `${what === 'item' ? 'an' : 'a'} ${what}`
+
 export function ensureNotBlank(what: 'vault' | 'item' | 'field', name: string): void {
   if (name.trim() !== '') return
-  const body = { message: `the name of a ${what} is empty`, hint: 'Give a name that is not only blanks.' }
+  const body = { message: `the name of ${aOf(what)} is empty`, hint: 'Give a name that is not only blanks.' }
   throw new ValidationError({ code: 'validation_failed', ...body }, 400)
 }
 
@@ -18,7 +20,7 @@ const taken = (what: 'vault' | 'item', name: string): ConflictError =>
   new ConflictError(
     {
       code: 'name_taken',
-      message: `there is a ${what} ${JSON.stringify(name)} already`,
+      message: `there is ${aOf(what)} ${JSON.stringify(name)} already`,
       hint: 'Choose another name, or change the one that is there.',
     },
     409,

@@ -6,6 +6,7 @@ import { arrivingCheck, ensureNotBlank, itemNameCheck, newNamesCheck, returningC
 import { locate } from './item-reads.ts'
 import type { ItemChange, ItemPlace, NewField, NewItem } from './items.ts'
 import { vaultIdOf } from './names.ts'
+import { ValidationError } from './public-errors.ts'
 import { fieldValue } from './write-secret.ts'
 
 const fieldOf = ({ label, value, isEnvironmentVariable = false }: NewField) => ({
@@ -71,6 +72,10 @@ export async function update(place: KeyedPlace, vault: string, item: string, cha
 export async function move(place: KeyedPlace, vault: string, item: string, to: string): Promise<ItemPlace> {
   const { vaultId: from, itemId } = await locate(place, vault, item)
   const vaultId = await vaultIdOf(place, to)
+  if (vaultId === from) {
+    const body = { message: 'the item is in this vault already', hint: 'Name another vault.' }
+    throw new ValidationError({ code: 'validation_failed', ...body }, 400)
+  }
   await moveItem(place.actor, { itemId, from, to: vaultId }, { ...place.options, check: arrivingCheck(itemId) })
   return { vaultId, itemId }
 }

@@ -48,18 +48,17 @@ export function fetchFor(config: Config, exchange: Exchange): typeof fetch {
     for (const [name, value] of Object.entries(exchange.query)) url.searchParams.set(name, value)
     const method = init.method ?? 'GET'
     const given = new Headers(init.headers)
-    const id = crypto.randomUUID()
-    if (method === 'GET')
-      return sendUntilSettled(config, exchange, { id, url, method, init, idempotencyKey: undefined })
+    const isWrite = method !== 'GET'
     const target = `${method} ${url.pathname}`
     // The caller's key for the first thing a call writes, and one that follows from it for each further one. What was read before
     // counts for nothing: the same call elsewhere has the same keys. Until a target has answered it keeps its key.
-    if (own !== undefined && !keys.has(target)) {
+    if (isWrite && own !== undefined && !keys.has(target)) {
       keys.set(target, steps === 0 ? own : `${own}.${steps}`)
       steps += 1
     }
     const idempotencyKey = keys.get(target) ?? given.get('idempotency-key') ?? undefined
-    const response = await sendUntilSettled(config, exchange, { id, url, method, init, idempotencyKey })
+    const sent = { id: crypto.randomUUID(), url, method, init, idempotencyKey }
+    const response = await sendUntilSettled(config, exchange, sent)
     if (response.ok) keys.delete(target)
     return response
   }
@@ -136,6 +135,8 @@ const metaOf = (response: Response, attempts: number, idempotencyKey: string | u
   }
 }
 
+const MAX_TIMER_MS = 2_147_483_647
+
 /** One request and its whole answer, within the time limit. */
 async function receive(
   config: Config,
@@ -144,7 +145,8 @@ async function receive(
 ): Promise<Response> {
   const { signal, timeoutMs } = exchange
   if (signal?.aborted) throw new AbortedError(signal.reason)
-  const limit = AbortSignal.timeout(timeoutMs)
+  // Longer than a timer can wait is as long as it can.
+  const limit = AbortSignal.timeout(Math.min(timeoutMs, MAX_TIMER_MS))
   const signals = [limit, signal, init.signal].filter((one) => one !== undefined && one !== null)
   try {
     const ending = AbortSignal.any(signals)

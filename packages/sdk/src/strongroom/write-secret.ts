@@ -42,16 +42,21 @@ export interface SetResult {
 
 type DetailField = ItemDetailPayload['fields'][number]
 
+const refusedValue = (message: string, hint: string): ValidationError =>
+  new ValidationError({ code: 'validation_failed', message, hint }, 400)
+
+/** Also of another realm, as a page of tests has it. */
+const isBytes = (given: unknown): boolean => Object.prototype.toString.call(given) === '[object Uint8Array]'
+
 /** A value as it is sealed; refuses one that is too large, and text that would not come back as it was given. */
 export const fieldValue = (given: string | Uint8Array): FieldValue => {
+  // Without types anything may come: a variable that is not set would be written over the value as nothing at all.
+  if (typeof given !== 'string' && !isBytes(given))
+    throw refusedValue('a value is neither text nor bytes', 'Give a string or a Uint8Array.')
   if (typeof given === 'string' && !given.isWellFormed())
-    throw new ValidationError(
-      {
-        code: 'validation_failed',
-        message: 'a text value is not well-formed Unicode: it has half of a surrogate pair',
-        hint: 'Give the value as bytes.',
-      },
-      400,
+    throw refusedValue(
+      'a text value is not well-formed Unicode: it has half of a surrogate pair',
+      'Give the value as bytes.',
     )
   const value: FieldValue = typeof given === 'string' ? textValue(given) : { type: 0, value: new Uint8Array(given) }
   if (value.value.length <= MAX_VALUE_BYTES) return value

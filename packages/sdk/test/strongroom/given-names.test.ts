@@ -4,7 +4,8 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // Catches: a second vault or item of a name that is taken, a name that nobody could ask for, text that is stored as other text.
 // Seen red: names not looked at; a name of an item looked at in memory only, and only on the first head; text with half of a
-// surrogate pair taken as it comes; the names of what is restored, moved, imported or brought back from a version not looked at.
+// surrogate pair taken as it comes; the names of what is restored, moved, imported or brought back from a version not looked at; a value
+// that is undefined or a number taken; the hint of the protocol for the caller's own input; a move to where it is sent.
 
 let world: World
 beforeAll(async () => {
@@ -165,4 +166,36 @@ it('refuses text that would come back as other text, and takes it as bytes', asy
   const bytes = Buffer.from(half, 'utf16le')
   await client.secrets.set(`sr://${vault}/i/F`, bytes)
   expect([...(await world.alice.secrets.get(`sr://${vault}/i/F`)).bytes()]).toEqual([...bytes])
+})
+
+it('refuses what is neither text nor bytes instead of writing nothing over a value', async () => {
+  const vault = unique('vault')
+  const { client, wire } = world.device()
+  await world.alice.vaults.create({ name: vault })
+  await world.alice.secrets.set(`sr://${vault}/i/F`, 'kept')
+  for (const given of [undefined, null, 5, {}, ['a'], new Uint16Array([300])] as never[])
+    for (const refused of [
+      () => client.secrets.set(`sr://${vault}/i/F`, given),
+      () => client.items.create(vault, { name: 'j', fields: [{ label: 'a', value: given }] }),
+    ])
+      expect([given, await errorOf(refused())]).toEqual([given, expect.any(ValidationError)])
+  expect(wire.asked.filter((asked) => !asked.startsWith('GET'))).toEqual([])
+  expect((await world.alice.secrets.get(`sr://${vault}/i/F`)).reveal()).toBe('kept')
+})
+
+it('says of input that cannot be written what is wrong with it, and not that somebody is hostile', async () => {
+  const vault = unique('vault')
+  const { client } = world.device()
+  await client.vaults.create({ name: vault })
+  await client.items.create(vault, { name: 'i', fields: [] })
+  for (const name of ['n'.repeat(201), 'two\nlines'])
+    expect(await errorOf(client.items.create(vault, { name, fields: [] }))).toMatchObject({
+      name: 'ValidationError',
+      message: expect.stringContaining('item-detail.name'),
+      hint: 'Correct what it names.',
+    })
+  expect(await errorOf(client.items.move(vault, 'i', { vault }))).toMatchObject({
+    name: 'ValidationError',
+    message: 'the item is in this vault already',
+  })
 })

@@ -18,7 +18,8 @@ import { StrongroomError } from '../../src/strongroom/strongroom-error.ts'
 import { errorOf } from './world.ts'
 
 // Catches: a write that is repeated under another idempotency key, a retry of what must not be retried, a storm of retries, a
-// credential that follows a redirect, a body or a credential in a hook or a log line, a timeout that hangs.
+// credential that follows a redirect, a body or a credential in a hook or a log line, a timeout that hangs, or that a timer cannot wait for
+// told as a server that is not reached (seen red).
 
 interface Seen {
   readonly url: string
@@ -204,6 +205,14 @@ it('ends an attempt that takes too long, also while the body is read', async () 
       ),
   ])
   expect(await errorOf(slow.client.me({ timeout: 20, maxRetries: 0 }))).toBeInstanceOf(TimeoutError)
+})
+
+it('takes a time limit longer than any timer as no limit', async () => {
+  for (const timeout of [Number.POSITIVE_INFINITY, 1e12]) {
+    const { client, seen } = scripted([ME])
+    expect((await client.me({ timeout })).id).toBe('agent:agt_1')
+    expect(seen).toHaveLength(1)
+  }
 })
 
 it('ends when the caller aborts: before, during an attempt, and between two', async () => {
