@@ -130,7 +130,7 @@ export function apiPromise<T>(start: () => ReturnType<typeof runCall<T>>): ApiPr
   return Object.assign(promise, {
     asResponse: async () => {
       const { exchange } = await answered()
-      return (exchange.last?.response ?? Response.json(null)).clone()
+      return exchange.last?.response() ?? Response.json(null)
     },
     withResponse: async () => {
       const { data, exchange } = await answered()

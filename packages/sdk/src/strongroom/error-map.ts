@@ -113,16 +113,12 @@ function verificationOf(code: ProtocolErrorCode): readonly [VerificationClass, V
 function refusedHere(error: ProtocolError, { evidence }: Circumstances): StrongroomError {
   const { code, message, details } = error
   const [, meaning, hint] = PROTOCOL_ERRORS[code]
-  const body = { code: 'validation_failed' as const, message: `${message} (${code})`, hint, details }
   const answer = refusedAnswer(error)
+  const isOwn = OWN_INPUT.has(code) && !answer
   // The hint of the protocol is about who sent something; here it is the caller.
-  if (OWN_INPUT.has(code) && !answer)
-    return new ValidationError(
-      code === 'malformed' ? { ...body, hint: 'Correct what it names.' } : body,
-      400,
-      undefined,
-      { cause: error },
-    )
+  const advice = isOwn && code === 'malformed' ? 'Correct what it names.' : hint
+  const body = { code: 'validation_failed' as const, message: `${message} (${code})`, hint: advice, details }
+  if (isOwn) return new ValidationError(body, 400, undefined, { cause: error })
   if (WRITING.has(code) && !(code === 'incomplete_batch' && answer))
     return new ConflictError(
       { ...body, code: code === 'rotation_due' ? 'rotation_due' : 'vault_head_conflict' },

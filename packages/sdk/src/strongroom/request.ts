@@ -29,5 +29,5 @@ export async function sendRaw(scope: Scope, { method, path, body }: RawRequest):
   })
   if (!response.ok) throw await refusalIn(response, scope.exchange.last?.meta.idempotencyKey, url.host)
   const isJson = response.headers.get('content-type')?.includes('json') ?? false
-  return isJson ? response.clone().json() : response.clone().text()
+  return isJson ? response.json() : response.text()
 }

@@ -13,16 +13,13 @@ export interface RetryPolicy {
   readonly budget: { readonly capacity: number; readonly refillPerSecond: number }
 }
 
-const ALWAYS: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
-
-/** Connection errors, 408, 429 and 502 to 504; 500 only where an idempotency key makes it safe. */
+/** What is retryable, and as the server says where it says so; 500 only where an idempotency key makes it safe. */
 function retryOn(error: StrongroomError): boolean {
   if (error instanceof ConnectionError) return error.retryable
   if (!(error instanceof ApiError)) return false
   const said = error.headers.get('x-should-retry')
   if (said === 'true' || said === 'false') return said === 'true'
-  if (error.code === 'idempotency_in_progress') return true
-  return ALWAYS.has(error.status) || (error.status === 500 && error.idempotencyKey !== undefined)
+  return error.retryable && (error.status !== 500 || error.idempotencyKey !== undefined)
 }
 
 export const DEFAULT_RETRY: RetryPolicy = {

@@ -27,7 +27,8 @@ export interface Exchange {
   readonly query: Readonly<Record<string, string>>
   /** The caller's own, for everything this call writes. */
   readonly idempotencyKey?: string | undefined
-  last?: { readonly response: Response; readonly meta: ResponseMeta } | undefined
+  /** The answer is made again for each who reads it: a body is read once. */
+  last?: { response(): Response; readonly meta: ResponseMeta } | undefined
 }
 
 interface Sent {
@@ -96,14 +97,15 @@ async function attemptOnce(config: Config, exchange: Exchange, sent: Sent, attem
   const publish = (outcome: Partial<Attempt>): void =>
     config.publish?.({ id, method, path, attempt, ms: performance.now() - started, ...outcome })
   try {
-    const response = await receive(config, exchange, sent)
+    const answer = await receive(config, exchange, sent)
+    const response = answer()
     const ms = performance.now() - started
     const requestId = response.headers.get('x-request-id') ?? undefined
     config.hooks.onResponse?.({ id, status: response.status, ms, ...(requestId !== undefined && { requestId }) })
     publish({ status: response.status, ...(requestId !== undefined && { requestId }) })
     config.log('debug', `${method} ${path} ${response.status} ${Math.round(ms)} ms`)
-    exchange.last = { response, meta: metaOf(response, attempt, idempotencyKey) }
-    const error = response.ok ? undefined : await refusalIn(response, idempotencyKey, url.host)
+    exchange.last = { response: answer, meta: metaOf(response, attempt, idempotencyKey) }
+    const error = response.ok ? undefined : await refusalIn(answer(), idempotencyKey, url.host)
     return { ...(isOurs(error) && { response }), ...(error && { error }) }
   } catch (cause) {
     const error = StrongroomError.is(cause) ? cause : connectionError(url, cause)
@@ -142,7 +144,7 @@ async function receive(
   config: Config,
   exchange: Exchange,
   { url, init, method, idempotencyKey }: Sent,
-): Promise<Response> {
+): Promise<() => Response> {
   const { signal, timeoutMs } = exchange
   if (signal?.aborted) throw new AbortedError(signal.reason)
   // Longer than a timer can wait is as long as it can.
@@ -161,9 +163,9 @@ async function receive(
       signal: ending,
     })
     ensureNoRedirect(response, url)
-    const { status, statusText } = response
+    const { status, statusText, headers: sent } = response
     const body = isBodiless(status) ? null : await bodyOf(response, url)
-    return new Response(body, { status, statusText, headers: response.headers })
+    return () => new Response(body, { status, statusText, headers: sent })
   } catch (cause) {
     if (signal?.aborted) throw new AbortedError(signal.reason)
     if (limit.aborted)
@@ -255,10 +257,7 @@ export async function refusalIn(
   host: string,
 ): Promise<StrongroomError> {
   const { status, headers } = response
-  const body = (await response
-    .clone()
-    .json()
-    .catch(() => undefined)) as { error?: RefusalBody } | null | undefined
+  const body = (await response.json().catch(() => undefined)) as { error?: RefusalBody } | null | undefined
   if (typeof body?.error?.code !== 'string')
     return new ConnectionError(`${host} answered ${status} without a body of this API`, {
       host,

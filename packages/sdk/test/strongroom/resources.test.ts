@@ -12,7 +12,7 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 // without its proof, a project whose admins change without a signature, another project than was asked for, feedback that carries
 // a credential off this machine, an archived item that is looked for among the active ones, a version restored with fields missing or left
 // over. Seen red: fields that a version did not have left in the item; one that it had left out; a version like the current one written;
-// issues of a validation error without their texts.
+// issues of a validation error without their texts; an answer whose body nobody can read any more.
 
 let world: World
 let alice: Strongroom
@@ -315,6 +315,9 @@ it('tells who is asking, in which tenant, and takes any route', async () => {
   expect(raw.principal.id).toBe(own())
   const response = await alice.request({ method: 'GET', path: '/api/v1/machine/me' }).asResponse()
   expect(await response.json()).toMatchObject({ principal: { id: own() } })
+  const listing = alice.vaults.list()
+  for (const answer of [await listing.asResponse(), await listing.asResponse()])
+    expect(await answer.json()).toMatchObject({ data: expect.any(Array) })
   expect(await errorOf(alice.request({ method: 'GET', path: '/no/such/route' }))).toMatchObject({
     code: 'route_not_found',
     status: 404,
