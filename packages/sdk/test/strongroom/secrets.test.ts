@@ -8,7 +8,7 @@ import {
 } from '../../src/strongroom/public-errors.ts'
 import { StrongroomError } from '../../src/strongroom/strongroom-error.ts'
 import { makeWire } from '../engine/server.ts'
-import { errorOf, memoryCache, startWorld, unique, type World } from './world.ts'
+import { errorOf, makeTwin, memoryCache, startWorld, unique, type World } from './world.ts'
 
 // Catches: a name that is believed before it is verified, a name that has moved on since, two items made of one reference by two
 // writers, a version that is overwritten unseen, an environment that is older than allowed.
@@ -96,7 +96,7 @@ it('refuses a name that two vaults have, whatever the list calls them', async ()
 
 it('refuses a name that several things have, and names them by id', async () => {
   const vault = await vaultWith({ twin: { A: '1' } })
-  await world.alice.items.import(vault, [{ name: 'twin', fields: [{ label: 'B', value: '2' }] }])
+  await makeTwin(world, vault, 'twin', 'B', '2')
   const error = await errorOf(world.alice.secrets.get(`sr://${vault}/twin/A`))
   expect(error).toBeInstanceOf(AmbiguousReferenceError)
   expect(error.candidates).toHaveLength(2)

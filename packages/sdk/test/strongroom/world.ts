@@ -1,12 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { textValue } from '@strongroom/protocol'
 import { memoryCache } from '../../src/engine/cache.ts'
 import { memoryTrust } from '../../src/engine/trust.ts'
+import { changeItems } from '../../src/engine/write-items.ts'
 import type { CreatedAgent, NewAgent } from '../../src/strongroom/agents.ts'
 import type { StrongroomOptions } from '../../src/strongroom/options.ts'
 import { Strongroom } from '../../src/strongroom/strongroom.ts'
-import { type KeyName, keysOf, makeWire, startServer, type TestServer, type Wire } from '../engine/server.ts'
+import { actorFor, type KeyName, keysOf, makeWire, startServer, type TestServer, type Wire } from '../engine/server.ts'
 
 // A real server, its founder, and agents that the founder makes with the SDK itself.
 
@@ -70,6 +72,16 @@ export async function startWorld(): Promise<World> {
 }
 
 export { memoryCache }
+
+/** An item under a name that may be taken, as a client without the manners of this one makes it; gives its id. */
+export async function makeTwin(world: World, vault: string, name: string, label: string, value: string) {
+  const actor = await actorFor(world, world.founder)
+  const { vaultId } = await world.alice.vaults.get(vault)
+  const { items } = await changeItems(actor, vaultId, {
+    create: [{ name, fields: [{ label, value: textValue(value) }] }],
+  })
+  return items[0]?.itemId ?? ''
+}
 
 /** The error of a call; fails if it was not refused. */
 export async function errorOf(call: PromiseLike<unknown>): Promise<Error & Record<string, unknown>> {

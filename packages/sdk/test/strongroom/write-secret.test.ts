@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { ConflictError, NotFoundError } from '../../src/strongroom/public-errors.ts'
 import type { Strongroom } from '../../src/strongroom/strongroom.ts'
-import { errorOf, startWorld, unique, type World } from './world.ts'
+import { errorOf, makeTwin, startWorld, unique, type World } from './world.ts'
 
 // Catches: a writer that goes on with what a name meant before, in the item, in the vault or in the field; a name that cannot be
 // written again after what had it was archived, renamed or relabelled; an answer from memory about what others have changed since.
@@ -160,10 +160,10 @@ it('asks before it says that something is absent, has another version or is ther
   expect([late, late.currentVersion]).toEqual([expect.any(ConflictError), 3])
   expect(await errorOf(first.secrets.set(ref, 'lost', { ifVersion: 0 }))).toMatchObject({ currentVersion: 3 })
   expect(await read(vault, 'i/F')).toBe('third')
-  const twins = [1, 2].map((value) => ({ name: 'twin', fields: [plain('T', String(value))] }))
-  const [, other] = await first.items.import(vault, twins)
+  await first.items.create(vault, { name: 'twin', fields: [plain('T', '1')] })
+  const other = await makeTwin(world, vault, 'twin', 'T', '2')
   expect(await errorOf(first.secrets.set(`sr://${vault}/twin/T`, 'x'))).toMatchObject({ code: 'ambiguous_reference' })
-  await second.items.update(vault, String(other?.itemId), { name: 'single' })
+  await second.items.update(vault, other, { name: 'single' })
   await first.secrets.set(`sr://${vault}/twin/T`, 'x')
   expect([await read(vault, 'twin/T'), await read(vault, 'single/T')]).toEqual(['x', '2'])
 })
