@@ -119,6 +119,14 @@ export async function readItem(writer: Writer, vaultId: string, itemId: string) 
   return { item, values, head }
 }
 
+/** The item as it is now, put away. */
+export async function archiving(writer: Writer, vaultId: string, itemId: string): Promise<ItemEdit> {
+  const { item } = await readItem(writer, vaultId, itemId)
+  const { name, website, fields, assets } = item.document.payload
+  const kept = fields.map(({ fieldId, label, env }) => ({ fieldId, label, env }))
+  return { itemId, name, website, status: 'archived', fields: kept, assets }
+}
+
 interface Built extends BuiltCommit {
   readonly opened: OpenedVault
 }

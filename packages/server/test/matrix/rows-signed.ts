@@ -1,6 +1,15 @@
 import { changeAccess, registerKey } from '@strongroom/protocol'
 import { identityOf } from '../actors.ts'
-import { edit, endorse, itemsCommit, metaCommit, moveCommits, openVault, vaultCommit } from '../vault-writer.ts'
+import {
+  archiving,
+  edit,
+  endorse,
+  itemsCommit,
+  metaCommit,
+  moveCommits,
+  openVault,
+  vaultCommit,
+} from '../vault-writer.ts'
 import { anyone, type Material, people, permitted, type Row, type Slot } from './oracle.ts'
 import { SECRETS, WRITING } from './rows-vaults.ts'
 import { itemIn } from './vault-set.ts'
@@ -13,9 +22,7 @@ const founders: Slot = { kind: 'foundersVault', refuses: () => undefined, except
 
 const founder = { by: 'founder', may: WRITING } as const
 const added = (material: Material) => [edit(`itm_${material.name().replaceAll(' ', '_')}`, { ADDED: '1' })]
-const changed = (vaultId: string, status: 'active' | 'archived') => [
-  edit(itemIn(vaultId), { CHANGED: '1' }, { status }),
-]
+const changed = (vaultId: string) => [edit(itemIn(vaultId), { CHANGED: '1' })]
 const commitOf = async (...[writer, vaultId, edits]: Parameters<typeof itemsCommit>) => ({
   commit: (await itemsCommit(writer, vaultId, edits)).commit,
 })
@@ -71,7 +78,7 @@ const items: readonly Row[] = [
     route: 'PATCH /machine/vault-item/:id/update',
     ids: { vault: founders },
     path: itemPath,
-    body: ({ vault = '' }, material) => commitOf(material.founder, vault, changed(vault, 'active')),
+    body: ({ vault = '' }, material) => commitOf(material.founder, vault, changed(vault)),
   },
   {
     ...founder,
@@ -86,7 +93,8 @@ const items: readonly Row[] = [
     route: 'DELETE /machine/vault/:vaultId/items/:itemId',
     ids: { vault: founders },
     path: itemPath,
-    body: ({ vault = '' }, material) => commitOf(material.founder, vault, changed(vault, 'archived')),
+    body: async ({ vault = '' }, { founder }) =>
+      commitOf(founder, vault, [await archiving(founder, vault, itemIn(vault))]),
   },
 ]
 
