@@ -6,9 +6,9 @@ import { addressesOf } from './addresses.ts'
 import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // Every page, in both themes: nothing that shuts people out (axe, WCAG 2.2 A and AA), nothing that the policy of the page refuses, no
-// error of a script, and no page that must be scrolled sideways on a narrow screen.
+// error of a script, no page that must be scrolled sideways on a narrow screen, and nothing that has the focus and is not seen.
 // Seen red: links in a sentence that only their colour shows, a narrow rail whose signs have no name, a bar and a word that are wider
-// than the screen.
+// than the screen, headers of tables that sort and are hidden on a narrow screen.
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const ALL_RULES = { type: 'tag', values: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'] }
@@ -65,3 +65,41 @@ it('fits every page on a screen of 320 pixels', async () => {
   expect(wide).toEqual([])
   await tab.context.close()
 }, 300_000)
+
+/** What a keyboard stops at and a person does not see: hidden, cut off, or under something else. */
+const unseenStops = ({ page }: Tab): Promise<string[]> =>
+  page.evaluate(() => {
+    const stops = document.querySelectorAll<HTMLElement>(
+      'a[href], button, input, select, textarea, summary, [tabindex]',
+    )
+    const unseen: string[] = []
+    for (const stop of stops) {
+      stop.focus()
+      if (stop.tabIndex < 0 || document.activeElement !== stop) continue
+      // Of a link that goes over several lines, the first.
+      const [{ x, y, width, height } = new DOMRect()] = stop.getClientRects()
+      // What is larger than its place is scrolled to where one types: the middle of the part on the screen counts.
+      const across = (Math.max(x, 0) + Math.min(x + width, innerWidth)) / 2
+      const down = (Math.max(y, 0) + Math.min(y + height, innerHeight)) / 2
+      const there = document.elementFromPoint(across, down)
+      const isSeen = there !== null && (stop.contains(there) || there.closest('label')?.control === stop)
+      if (!isSeen) unseen.push(`${stop.tagName} ${stop.textContent || stop.ariaLabel || stop.id}`.slice(0, 60))
+    }
+    return unseen
+  })
+
+it.each([360, 1280])(
+  'shows whatever has the focus, %i pixels wide',
+  async (width) => {
+    const tab = await world.alice({ width, height: 740 })
+    const unseen: Record<string, string[]> = {}
+    for (const { name, path } of addressesOf(world.demo)) {
+      await visit(tab, path)
+      const here = await unseenStops(tab)
+      if (here.length > 0) unseen[name] = here
+    }
+    expect(unseen).toEqual({})
+    await tab.context.close()
+  },
+  300_000,
+)

@@ -14,7 +14,7 @@ import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { classes } from './classes.ts'
 
 // One table for every list: sorted by its headers, as many rows as there are (only those in sight are in the page), and on a
-// narrow screen each row becomes names and values.
+// narrow screen each row becomes names and values, under the headers that sort: what has the focus must be in sight there, too.
 
 export interface Column<Row> {
   readonly id: string
@@ -112,9 +112,19 @@ export function Table<Row extends RowData>({ label, rows, columns, keyOf, sorted
       aria-rowcount={sorted.length + 1}
       className="w-full border-collapse"
     >
-      <thead role="rowgroup" className="max-sm:sr-only">
+      <thead
+        role="rowgroup"
+        className={
+          columns.some(({ sort }) => sort) ? 'max-sm:block max-sm:border-b max-sm:border-rule' : 'max-sm:sr-only'
+        }
+      >
         {table.getHeaderGroups().map((group) => (
-          <tr key={group.id} role="row" aria-rowindex={1}>
+          <tr
+            key={group.id}
+            role="row"
+            aria-rowindex={1}
+            className="max-sm:relative max-sm:flex max-sm:flex-wrap max-sm:items-center max-sm:gap-x-4 max-sm:px-6 max-sm:before:text-label max-sm:before:text-ink-3 max-sm:before:content-['Sort_by']"
+          >
             {group.headers.map(({ id, column }, at) => (
               <HeaderCell
                 key={id}
@@ -167,10 +177,15 @@ function HeaderCell<Row extends RowData>({
       className={classes(
         'h-8 border-b border-rule px-3 text-left text-label whitespace-nowrap text-ink-3 first:pl-6 last:pr-6',
         align === 'right' && 'text-right',
+        sort ? 'max-sm:h-auto max-sm:border-0 max-sm:px-0 max-sm:first:pl-0 max-sm:last:pr-0' : 'max-sm:sr-only',
       )}
     >
       {sort ? (
-        <button type="button" onClick={onSort} className="min-h-6 cursor-pointer font-[550] hover:text-ink">
+        <button
+          type="button"
+          onClick={onSort}
+          className="min-h-6 cursor-pointer font-[550] hover:text-ink max-sm:min-h-8"
+        >
           {header}
           <span aria-hidden="true">{sorted === 'asc' ? ' ↑' : sorted === 'desc' ? ' ↓' : ''}</span>
         </button>
