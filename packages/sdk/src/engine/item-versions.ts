@@ -11,6 +11,7 @@ import {
 } from '@strongroom/protocol'
 import type { Actor, CallerOptions } from './actor.ts'
 import { listOf, membersOf, refuseUnless } from './answers.ts'
+import { fieldNow } from './field-now.ts'
 import type { FieldChange, ItemChange, NamedOptions, NewField, PlanContext } from './item-changes.ts'
 import { checkItem, type ItemRead, type OpenField, openFields, readItem, valuesIn } from './items.ts'
 import type { Receipt } from './receipt.ts'
@@ -135,22 +136,13 @@ const sameValue = (a: FieldValue, b: FieldValue): boolean =>
 const sameField = (a: OpenField, b: OpenField): boolean =>
   a.label === b.label && a.env === b.env && sameValue(a.value, b.value)
 
-/** The field that this one is now: itself, or else the one that has its label. */
-function nowOf(field: OpenField, then: readonly OpenField[], now: readonly OpenField[]): OpenField | undefined {
-  const ids = new Set(then.map(({ fieldId }) => fieldId))
-  return (
-    now.find(({ fieldId }) => fieldId === field.fieldId) ??
-    now.find(({ fieldId, label }) => label === field.label && !ids.has(fieldId))
-  )
-}
-
 function changeTo(then: ItemRead, now: ItemRead): ItemChange | undefined {
   const add: NewField[] = []
   const edit: FieldChange[] = []
   const kept = new Set<string>()
   for (const field of then.fields) {
     const { label, env, value } = field
-    const current = nowOf(field, then.fields, now.fields)
+    const current = fieldNow(field, then.fields, now.fields)
     // A place that was given up is not used again: the field comes back under an id of its own.
     if (!current) add.push({ label, env, value })
     else if (!sameField(field, current)) edit.push({ fieldId: current.fieldId, label, env, value })

@@ -3,6 +3,7 @@
 export type { OnRecovery, RecoveredLog, UnlinkedSigner, Verification } from '../engine/actor.ts'
 export type { CacheStore } from '../engine/cache.ts'
 export { memoryCache } from '../engine/cache.ts'
+export { fieldNow } from '../engine/field-now.ts'
 export { memoryTrust, type TrustKeeper } from '../engine/trust.ts'
 export type {
   Agent,

@@ -1,4 +1,4 @@
-import type { Item, Secret, Strongroom } from '@strongroom/sdk'
+import { fieldNow, type Item, type Secret, type Strongroom } from '@strongroom/sdk'
 import { queryOptions } from '@tanstack/react-query'
 import type { ShownItem } from './queries.ts'
 
@@ -35,15 +35,10 @@ function differenceOf(then: Field, now: Field | undefined): Difference {
   return then.isEnvironmentVariable === now.isEnvironmentVariable ? 'same' : 'other export'
 }
 
-/** A field that was taken out and came back has its label and another id. */
-const nowOf = ({ fieldId, label }: Field, then: readonly Field[], now: readonly Field[]): Field | undefined =>
-  now.find((one) => one.fieldId === fieldId) ??
-  now.find((one) => one.label === label && !then.some((other) => other.fieldId === one.fieldId))
-
 function compare(then: Item, now: Item): ShownVersion {
   const met = new Set<Field>()
   const had = then.fields.map((field) => {
-    const current = nowOf(field, then.fields, now.fields)
+    const current = fieldNow(field, then.fields, now.fields)
     if (current) met.add(current)
     const { fieldId, label, isEnvironmentVariable } = field
     return { fieldId, label, isEnvironmentVariable, difference: differenceOf(field, current) }
