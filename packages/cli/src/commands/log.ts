@@ -2,6 +2,7 @@ import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Group } from '../model/command.ts'
 import { facts, table } from '../output/table.ts'
 import { shortTime } from '../output/time.ts'
+import { quorum } from './log-quorum.ts'
 import { recover } from './log-recover.ts'
 
 const shapes = () => import('../schemas/monitoring.ts')
@@ -91,5 +92,5 @@ const prove = command({
 
 export const log: Group = {
   summary: 'the transparency log: every change, append-only',
-  verbs: { head, entries, prove, recover },
+  verbs: { head, entries, prove, quorum, recover },
 }

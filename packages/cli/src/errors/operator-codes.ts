@@ -79,7 +79,7 @@ export const OPERATOR_CODES = {
   already_signed: { exitCode: INVALID, about: 'The statement has your signature already, and it counts once.' },
   signatures_missing: {
     exitCode: INVALID,
-    about: 'A recovery statement needs the signatures of more administrators before it is sent.',
+    about: 'The statement needs the signatures of more administrators before it is sent.',
   },
   root_key_wrong: {
     exitCode: INVALID,

@@ -63,6 +63,36 @@ const keysOf = (
     options,
   )
 
+/** Who of these people holds the cap `dir-admin` with an active key, by the verified log. */
+export async function adminsAmong(
+  actor: Actor,
+  principals: readonly string[],
+  options: CallerOptions = {},
+): Promise<ReadonlySet<string>> {
+  const found = new Set<string>()
+  for (let from = 0; from < principals.length; from += AT_ONCE)
+    for (const admin of await adminsOf(actor, principals.slice(from, from + AT_ONCE), options)) found.add(admin)
+  return found
+}
+
+const adminsOf = (actor: Actor, principals: readonly string[], options: CallerOptions): Promise<ReadonlySet<string>> =>
+  readVerified(
+    actor,
+    {
+      ask: (call) => actor.client.keys.directory({ query: { principals: principals.join() } }, call),
+      check: async (answer, pins) => {
+        const directory = await verifyDirectoryAnswer(actor, answer, pins)
+        const kids = listOf(membersOf(answer, 'answer').kids, 'kids').map(String)
+        const result = new Set<string>()
+        for (const [principal, keys] of await activeKeys(directory, kids, principals))
+          for (const { kid } of keys)
+            if ((await directory.capsAt(kid, directory.view.checkpoint.size)).has('dir-admin')) result.add(principal)
+        return { rounds: [{ directory, heads: [] }], result }
+      },
+    },
+    options,
+  )
+
 export async function verifyDirectoryAnswer(actor: Actor, answer: unknown, pins: Pins): Promise<VerifiedDirectory> {
   const { genesis, policies, records, capSets, transparency } = membersOf(answer, 'answer')
   for (const [name, list] of Object.entries({ policies, records, capSets })) listOf(list, name)

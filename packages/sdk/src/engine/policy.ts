@@ -1,5 +1,6 @@
 import {
   canonicalText,
+  type Envelope,
   makeDocument,
   POLICY_NAME,
   type Policy,
@@ -50,25 +51,40 @@ export interface PolicyChange {
 
 const isSame = (one: Policy, other: Policy): boolean => canonicalText(one) === canonicalText(other)
 
-/**
- * Signs what `change` makes of the policy in force, unless it is that already: every policy there was stays in the chain that
- * clients walk. Refuses with `bad_inclusion` a server that takes it and logs something else.
- */
-async function changePolicy(
+type Change = (policy: Policy) => Policy
+
+/** What `change` makes of the policy in force, as its successor with one signature; undefined where it is that already. */
+export async function signPolicy(
+  { org, identity, now }: Actor,
+  { policy: current, version, hash }: LoggedPolicy,
+  change: Change,
+): Promise<Envelope | undefined> {
+  const policy = change(current)
+  if (isSame(policy, current)) return undefined
+  return makeDocument(policySet, { org, at: now(), policyVersion: version + 1, policy, prev: hash }, [identity])
+}
+
+/** Refuses with `bad_inclusion` a server that takes a policy and logs something else. */
+export async function sendPolicy(
   actor: Actor,
-  change: (policy: Policy) => Policy,
+  { payload, payloadType, signatures }: Envelope,
+  change: Change,
   options: CallerOptions,
-): Promise<PolicyChange> {
-  const before = await readPolicy(actor, options)
-  const policy = change(before.policy)
-  if (isSame(policy, before.policy)) return { isNew: false, logged: before }
-  const members = { org: actor.org, at: actor.now(), policyVersion: before.version + 1, policy, prev: before.hash }
-  const event = await makeDocument(policySet, members, [actor.identity])
+): Promise<LoggedPolicy> {
+  const event = { payload, payloadType, signatures: [...signatures] }
   await actor.client.directory.setPolicy({ body: { event } }, { ...callOf(options) })
   const logged = await readPolicy(actor, options)
   const isInForce = isSame(change(logged.policy), logged.policy)
   refuseUnless(isInForce, 'bad_inclusion', 'the policy that was signed is not the one in the log')
-  return { isNew: true, logged }
+  return logged
+}
+
+/** Signs and sends, unless there is nothing to change: every policy there was stays in the chain that clients walk. */
+async function changePolicy(actor: Actor, change: Change, options: CallerOptions): Promise<PolicyChange> {
+  const before = await readPolicy(actor, options)
+  const event = await signPolicy(actor, before, change)
+  if (!event) return { isNew: false, logged: before }
+  return { isNew: true, logged: await sendPolicy(actor, event, change, options) }
 }
 
 /** The provisioner stands beside those that the policy names already. */

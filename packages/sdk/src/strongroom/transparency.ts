@@ -1,4 +1,4 @@
-import { type OrgTrust, orgTrustOf } from '@strongroom/protocol'
+import { type Envelope, type OrgTrust, orgTrustOf } from '@strongroom/protocol'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core } from './core.ts'
 
@@ -127,6 +127,32 @@ export interface NamedConsole {
   readonly policyVersion: number
 }
 
+/** How many directory administrators have to sign. */
+export interface Quorums {
+  /** A policy, what a key may sign in the directory, and a new key that may. */
+  readonly directory: number
+  /** The recovery of a key or of a restored log. */
+  readonly recovery: number
+}
+
+export interface LoggedQuorums extends Quorums {
+  /** The entry of the log that set this policy. */
+  readonly entry: number
+  readonly policyVersion: number
+}
+
+/** The next policy on its way to enough signatures. */
+export interface QuorumStatement {
+  /** To be handed on as JSON; it is no secret. */
+  readonly statement: Envelope
+  readonly from: Quorums
+  readonly to: Quorums
+  readonly signatures: number
+  readonly needed: number
+  /** So many people could sign, by the verified log. */
+  readonly administrators: number
+}
+
 export interface VerifyOptions extends RequestOptions {
   /** Every change is checked against the rules as well, with its documents. For who may read all of them. */
   readonly replay?: boolean
@@ -148,6 +174,17 @@ export interface Transparency {
   console(options?: RequestOptions): ApiPromise<NamedConsole | null>
   /** Signs the policy that names this build, unless it does already: for directory administrators. */
   recordConsole(build: string, options?: RequestOptions): ApiPromise<NamedConsole & { readonly isNew: boolean }>
+  readonly quorums: {
+    /** Verified, for everybody. */
+    show(options?: RequestOptions): ApiPromise<LoggedQuorums>
+    /** Makes the next policy and signs it; null where it says so already. Refuses more signatures than there are administrators. */
+    propose(to: Partial<Quorums>, options?: RequestOptions): ApiPromise<QuorumStatement | null>
+    /** What a statement would change. Refuses one that does not follow the policy in force, or that changes anything else. */
+    examine(statement: unknown, options?: RequestOptions): ApiPromise<QuorumStatement>
+    countersign(statement: unknown, options?: RequestOptions): ApiPromise<QuorumStatement>
+    /** By whoever made it, once there are enough signatures. */
+    send(statement: unknown, options?: RequestOptions): ApiPromise<LoggedQuorums>
+  }
   readonly trust: {
     list(): Promise<readonly PinnedSigner[]>
     /** A new key of a known principal that a person has confirmed with its owner. Lasts as long as this client. */
@@ -165,6 +202,7 @@ export interface Transparency {
 
 const log = () => import('./log-verification.ts')
 const consoles = () => import('./named-console.ts')
+const policies = () => import('./quorums.ts')
 
 export function transparencyOf(core: Core): Transparency {
   const org = async (): Promise<OrgTrust> => {
@@ -196,6 +234,13 @@ export function transparencyOf(core: Core): Transparency {
     console: (options) => core.keyed(options, async (place) => (await consoles()).namedConsole(place)),
     recordConsole: (build, options) =>
       core.keyed(options, async (place) => (await consoles()).recordConsole(place, build)),
+    quorums: {
+      show: (options) => core.keyed(options, async (place) => (await policies()).quorums(place)),
+      propose: (to, options) => core.keyed(options, async (place) => (await policies()).propose(place, to)),
+      examine: (one, options) => core.keyed(options, async (place) => (await policies()).examine(place, one)),
+      countersign: (one, options) => core.keyed(options, async (place) => (await policies()).countersign(place, one)),
+      send: (one, options) => core.keyed(options, async (place) => (await policies()).send(place, one)),
+    },
     trust: {
       list: async () =>
         Object.entries((await org()).signers).map(([keyId, { status, via, verified }]) => ({

@@ -1,0 +1,120 @@
+import {
+  addSignatures,
+  canonicalText,
+  type Envelope,
+  envelopeShape,
+  type Policy,
+  peekDocument,
+  policySet,
+} from '@strongroom/protocol'
+import { adminsAmong } from '../engine/directory.ts'
+import { type LoggedPolicy, readPolicy, sendPolicy, signPolicy } from '../engine/policy.ts'
+import type { KeyedPlace } from './core.ts'
+import { ConflictError, ValidationError } from './public-errors.ts'
+import type { LoggedQuorums, QuorumStatement, Quorums } from './transparency.ts'
+
+// How many directory administrators have to sign: in the policy, which itself takes as many signatures as it says. One makes the next
+// policy, others add their signatures wherever they are, and whoever made it sends it. It is no secret.
+
+const quorumsIn = ({ dirQuorum, recoverQuorum }: Policy): Quorums => ({
+  directory: dirQuorum,
+  recovery: recoverQuorum,
+})
+
+const withQuorums =
+  ({ directory, recovery }: Partial<Quorums>) =>
+  (policy: Policy): Policy => ({
+    ...policy,
+    dirQuorum: directory ?? policy.dirQuorum,
+    recoverQuorum: recovery ?? policy.recoverQuorum,
+  })
+
+const shownOf = ({ policy, version, entry }: LoggedPolicy): LoggedQuorums => ({
+  ...quorumsIn(policy),
+  entry,
+  policyVersion: version,
+})
+
+export const quorums = async ({ actor, options }: KeyedPlace): Promise<LoggedQuorums> =>
+  shownOf(await readPolicy(actor, options))
+
+const PAGE = 100
+
+/** As many as the log has, of the people that the server names: one that hides some is no reason to sign what cannot be met. */
+async function countAdmins({ actor, options, scope }: KeyedPlace): Promise<number> {
+  const principals: string[] = []
+  for (let page = 1, more = true; more; page += 1) {
+    const { users } = await actor.client.users.list({ query: { page, limit: PAGE } }, scope.options)
+    principals.push(...users.filter(({ status }) => status === 'active').map(({ userId }) => `user:${userId}`))
+    more = users.length === PAGE
+  }
+  return (await adminsAmong(actor, principals, options)).size
+}
+
+/** A quorum that cannot be met could never be lowered again. */
+function ensureReachable({ directory, recovery }: Quorums, administrators: number): void {
+  if (Math.max(directory, recovery) <= administrators) return
+  const people =
+    administrators === 1 ? 'is one directory administrator' : `are ${administrators} directory administrators`
+  throw new ValidationError(
+    {
+      code: 'validation_failed',
+      message: `There ${people}: more signatures than that could never be given.`,
+      hint: 'Bring in another one first: strongroom user invite EMAIL --cap dir-admin',
+    },
+    400,
+  )
+}
+
+async function statementOf(place: KeyedPlace, envelope: Envelope, before: LoggedPolicy): Promise<QuorumStatement> {
+  const [from, to] = [quorumsIn(before.policy), quorumsIn(peekDocument(policySet, envelope).payload.policy)]
+  const administrators = await countAdmins(place)
+  ensureReachable(to, administrators)
+  const signatures = new Set(envelope.signatures.map(({ keyid }) => keyid)).size
+  return { statement: envelope, from, to, administrators, signatures, needed: from.directory }
+}
+
+/** The first administrator's step; null where the policy says so already. */
+export async function propose(place: KeyedPlace, to: Partial<Quorums>): Promise<QuorumStatement | null> {
+  const before = await readPolicy(place.actor, place.options)
+  const envelope = await signPolicy(place.actor, before, withQuorums(to))
+  return envelope ? statementOf(place, envelope, before) : null
+}
+
+/** What a statement would do to the policy in force. Refuses one of another time, and one that changes anything but quorums. */
+export async function examine(place: KeyedPlace, statement: unknown): Promise<QuorumStatement> {
+  const envelope = envelopeShape(statement, 'statement')
+  const { org, policyVersion, policy, prev } = peekDocument(policySet, envelope).payload
+  const before = await readPolicy(place.actor, place.options)
+  if (org !== place.actor.org || policyVersion !== before.version + 1 || prev !== before.hash)
+    throw new ConflictError(
+      {
+        code: 'log_conflict',
+        message: 'The statement does not follow the policy that is in force.',
+        hint: 'Make it again: the policy was changed since, or it is of another organisation.',
+      },
+      409,
+    )
+  if (canonicalText(withQuorums(quorumsIn(policy))(before.policy)) !== canonicalText(policy))
+    throw new ValidationError(
+      {
+        code: 'validation_failed',
+        message: 'The statement changes more than quorums.',
+        hint: 'Do not sign it. Ask whoever made it what it is for.',
+      },
+      400,
+    )
+  return statementOf(place, envelope, before)
+}
+
+/** Another administrator's step, who has looked at what `examine` says. */
+export async function countersign(place: KeyedPlace, statement: unknown): Promise<QuorumStatement> {
+  const { statement: envelope } = await examine(place, statement)
+  return examine(place, await addSignatures(envelope, [place.actor.identity]))
+}
+
+/** The last step, by the administrator who made it. */
+export async function send(place: KeyedPlace, statement: unknown): Promise<LoggedQuorums> {
+  const { statement: envelope, to } = await examine(place, statement)
+  return shownOf(await sendPolicy(place.actor, envelope, withQuorums(to), place.options))
+}
