@@ -1,16 +1,21 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createCipheriv, randomBytes, scryptSync } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { gzipSync } from 'node:zlib'
 import { strToU8, zipSync } from 'fflate'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { openArchive, SEGMENT, sealArchive } from '../src/archive/sealed-archive.ts'
+import { writePrivate } from '../src/place/private-file.ts'
 import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a dry run that writes, a second run that doubles items or passes over new fields (seen red), a value that is written over, a
-// file that may be deleted although it is the only copy (seen red), attachments that are left out in silence (seen red), a value in what is printed, an archive that opens with another
-// passphrase or can be read, a value in git history that is not found, a found value that is shown, a path that
-// is taken from where this process runs; two items of one name in a vault (seen red: names counted by folder, and a counted name that the
-// file has itself).
+// file that may be deleted although it is the only copy (seen red), a value in what is printed, an archive that opens with another
+// passphrase or can be read, a value in git history that is not found, a found value that is shown, a path that is taken from where this
+// process runs; two items of one name in a vault (seen red: names counted by folder, and a counted name that the file has itself). Of
+// archives, seen red: attachments that stay behind, one of the same size that is taken for the same, segments that can change places or be
+// cut off, and what ends an export said to be the fault of the file.
 
 const CANARY = 'canary-9f31b7c2d4'
 
@@ -194,18 +199,110 @@ it('exports an archive that only its passphrase opens, never over a file, and br
   expect((await machine.call(['export', '--plaintext', '--json'])).stdout).toBe('')
 })
 
-it('names the attachments that an archive has no place for, and does not end as if it were whole', async () => {
-  machine.file('server.pem', 'certificate')
-  await jsonOf(machine, ['file', 'put', 'server.pem', 'prod/env'])
+it('takes attachments of any size along, brings them back as they were, and passes over none that differs', async () => {
   const env = { STRONGROOM_PASSPHRASE_FILE: machine.file('archive-pass', 'a long enough passphrase\n') }
-  const out = join(machine.home, 'part.srx')
-  const shown = await machine.call(['export', '--vault', 'prod', '--out', out], { env })
-  expect(shown.code).toBe(12)
-  expect(shown.stderr).toMatch(/1 attachment is not in it:\n {2}prod\/env\/server\.pem\n.*strongroom file get/)
-  expect(existsSync(out)).toBe(true)
-  const json = await machine.call(['export', '--vault', 'prod', '--out', `${out}2`, '--json'], { env })
-  expect(json.code).toBe(12)
-  expect(json.json().data).toMatchObject({ items: 1, attachmentsLeftOut: ['prod/env/server.pem'] })
+  // More than a segment of the archive, and nothing at all.
+  const large = randomBytes(3 * 65_536 + 17)
+  writeFileSync(join(machine.home, 'large.bin'), large)
+  machine.file('server.pem', `certificate ${CANARY}`)
+  machine.file('empty', '')
+  await machine.call(['set', 'files/tls/pin', '--create-vault'], { input: '1234' })
+  for (const name of ['large.bin', 'server.pem', 'empty']) await jsonOf(machine, ['file', 'put', name, 'files/tls'])
+  const out = join(machine.home, 'files.srx')
+  const done = await machine.call(['export', '--vault', 'files', '--out', 'files.srx'], { env })
+  expect(done).toMatchObject({ code: 0 })
+  expect(done.stdout).toContain('1 items and 3 files of 1 vaults are in')
+  const sealed = readFileSync(out)
+  expect(sealed.includes(CANARY) || sealed.includes(large.subarray(0, 64))).toBe(false)
+  expect(readdirSync(machine.home).filter((name) => name.endsWith('.tmp'))).toEqual([])
+
+  const bring = ['import', 'archive', 'files.srx', '--map', 'files=back']
+  expect(await jsonOf(machine, [...bring, '--dry-run'], env)).toMatchObject({ filesAdded: 0, complete: true })
+  expect(await jsonOf(machine, [...bring, '--yes'], env)).toMatchObject({ imported: 1, filesAdded: 3, complete: true })
+  for (const name of ['large.bin', 'server.pem', 'empty']) {
+    await jsonOf(machine, ['file', 'get', `back/tls/${name}`, '--out', 'got', '--force'])
+    expect(readFileSync(join(machine.home, 'got')).equals(readFileSync(join(machine.home, name)))).toBe(true)
+  }
+  expect(await jsonOf(machine, [...bring, '--yes'], env)).toMatchObject({ imported: 0, filesAdded: 0, complete: true })
+
+  await jsonOf(machine, ['file', 'rm', 'back/tls/empty', '--yes'])
+  machine.file('server.pem', `certificate ${CANARY.toUpperCase()}`)
+  await jsonOf(machine, ['file', 'put', 'server.pem', 'back/tls', '--replace'])
+  const again = await machine.call([...bring, '--yes', '--json'], { env })
+  expect(again.code).toBe(12)
+  expect(again.json().data).toMatchObject({
+    filesAdded: 1,
+    complete: false,
+    plan: [{ files: [{ files: ['empty'] }], differingFiles: [{ item: 'tls', files: ['server.pem'] }] }],
+  })
+})
+
+it('opens no archive that was cut, reordered or altered anywhere, and brings nothing of it', async () => {
+  const env = { STRONGROOM_PASSPHRASE_FILE: machine.file('archive-pass', 'a long enough passphrase\n') }
+  const whole = readFileSync(join(machine.home, 'files.srx'))
+  const [header, segment] = [33, 65_536 + 16]
+  const at = (index: number): Buffer => whole.subarray(header + index * segment, header + (index + 1) * segment)
+  const flipped = Buffer.from(whole)
+  flipped[whole.length - 20] = (flipped[whole.length - 20] ?? 0) ^ 1
+  const bad = {
+    cheaper: Buffer.concat([whole.subarray(0, 4), Buffer.of(18), whole.subarray(5)]),
+    cutInside: whole.subarray(0, whole.length - 1),
+    cutBetween: whole.subarray(0, header + 3 * segment),
+    swapped: Buffer.concat([whole.subarray(0, header), at(0), at(2), at(1), whole.subarray(header + 3 * segment)]),
+    longer: Buffer.concat([whole, Buffer.of(0)]),
+    flipped,
+  }
+  for (const [name, bytes] of Object.entries(bad)) {
+    writeFileSync(join(machine.home, 'bad.srx'), bytes)
+    const ended = await machine.call(['import', 'archive', 'bad.srx', '--map', 'files=none', '--yes', '--json'], {
+      env,
+    })
+    expect(['wrong_passphrase', 'import_unreadable'], name).toContain(ended.error().code)
+  }
+  const vaults = await jsonOf<{ name: string }[]>(machine, ['vault', 'list'])
+  expect(vaults.map(({ name }) => name)).not.toContain('none')
+})
+
+it('writes an archive whole or not at all, and knows its last segment from any other', async () => {
+  const path = join(machine.home, 'bare.srx')
+  const zeros = async function* (size: number, fails = false) {
+    yield Buffer.alloc(size)
+    if (fails) throw new Error('cut off')
+  }
+  await expect(writePrivate(path, sealArchive(zeros(9, true), 'p'))).rejects.toThrow('cut off')
+  expect(readdirSync(machine.home).filter((name) => name.startsWith('bare.srx'))).toEqual([])
+  const sizeOf = async (): Promise<number> => {
+    const archive = await openArchive(path, 'p')
+    let size = 0
+    try {
+      for await (const part of archive.read(0, archive.size)) size += part.length
+    } finally {
+      await archive.close()
+    }
+    return size
+  }
+  for (const size of [0, SEGMENT, 2 * SEGMENT]) {
+    await writePrivate(path, sealArchive(zeros(size), 'p'))
+    expect(await sizeOf()).toBe(size)
+  }
+  writeFileSync(path, readFileSync(path).subarray(0, 33 + SEGMENT + 16))
+  await expect(sizeOf()).rejects.toThrow('altered')
+})
+
+it('still opens an archive of before, which had no place for attachments', async () => {
+  const passphrase = 'a long enough passphrase'
+  const env = { STRONGROOM_PASSPHRASE_FILE: machine.file('archive-pass', `${passphrase}\n`) }
+  const fields = [{ label: 'pin', value: Buffer.from('1234').toString('base64'), isEnvironmentVariable: false }]
+  const vaults = [{ name: 'former', classification: 'internal', items: [{ name: 'card', website: '', fields }] }]
+  const header = Buffer.concat([Buffer.from('SRX1'), Buffer.of(17), randomBytes(28)])
+  const key = scryptSync(passphrase, header.subarray(5, 21), 32, { N: 2 ** 17, r: 8, p: 1, maxmem: 2 ** 28 })
+  const cipher = createCipheriv('aes-256-gcm', key, header.subarray(21)).setAAD(header)
+  const packed = gzipSync(JSON.stringify({ format: 'strongroom-export-1', exportedAt: '', vaults }))
+  const sealed = [header, cipher.update(packed), cipher.final(), cipher.getAuthTag()]
+  writeFileSync(join(machine.home, 'former.srx'), Buffer.concat(sealed))
+  const done = await jsonOf(machine, ['import', 'archive', 'former.srx', '--yes'], env)
+  expect(done).toMatchObject({ imported: 1, complete: true })
+  expect((await machine.call(['read', 'former/card/pin'])).stdout).toBe('1234')
 })
 
 it('finds own values in files and git history in any form, says which and where, and never shows them', async () => {

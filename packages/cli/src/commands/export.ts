@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { type Cli, ensureNotAgent } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { EXIT } from '../errors/codes.ts'
@@ -33,7 +34,7 @@ function sayLeftOut({ say, errorStyle }: Cli, attachments: readonly string[]): v
 export const exporting = command({
   summary: 'an archive of your vaults, sealed with a passphrase',
   about:
-    'Holds names and values, no keys and no access lists. Attachments are not in it: where there are some they are named, and the exit code is 12; `strongroom file get` fetches each. `strongroom import archive FILE` brings an archive back. With --plaintext it is JSON on standard output, after you typed that you mean it.',
+    'Holds names, values and attachments, no keys and no access lists; memory does not grow with it. The file appears when all is in it, or not at all. `strongroom import archive FILE` brings an archive back. With --plaintext it is JSON on standard output, after you typed that you mean it: attachments are not in that; where there are some they are named, and the exit code is 12.',
   args: {},
   flags: {
     vault: flag.many('only these vaults', 'NAME', { completes: 'vault' }),
@@ -45,11 +46,11 @@ export const exporting = command({
   output: async () => (await import('../schemas/export.ts')).exportShape,
   run: async (cli, { flags }) => {
     if (flags.plaintext) await ensureMeant(cli)
-    const { out } = flags
+    const out = flags.out === undefined ? undefined : resolve(cli.io.cwd, flags.out)
     if (!flags.plaintext && out === undefined)
       throw new CliError('usage', '--out is missing: where to write the archive')
     if (out !== undefined && existsSync(out))
-      throw new CliError('file_unwritable', `${out} is there already`, { fix: 'choose another name' })
+      throw new CliError('file_unwritable', `${flags.out} is there already`, { fix: 'choose another name' })
     const passphrase = flags.plaintext ? undefined : await newPassphrase(cli)
     const strongroom = await cli.strongroom()
     const all = await strongroom.vaults.list({ signal: cli.signal })
@@ -57,35 +58,38 @@ export const exporting = command({
       flags.vault.length > 0
         ? flags.vault
         : all.filter(({ status }) => status === 'active').map(({ vaultId }) => vaultId)
-    const { readVaultWhole } = await import('../archive/content.ts')
-    const read = await withProgress(cli, 'reading', async (progress) => {
-      const whole = []
+    const { contentOf, readVaultWhole } = await import('../archive/content.ts')
+    const whole = await withProgress(cli, 'reading', async (progress) => {
+      const read = []
       for (const name of names)
-        whole.push(
+        read.push(
           await readVaultWhole(strongroom, name, {
             signal: cli.signal,
             onProgress: (done, total, vault) => progress.update(`${vault}: ${done} of ${total} items`),
           }),
         )
-      return whole
+      return read
     })
-    const vaults = read.map(({ vault }) => vault)
-    const attachmentsLeftOut = read.flatMap(({ attachments }) => attachments)
-    const exitCode = attachmentsLeftOut.length === 0 ? EXIT.ok : EXIT.partly
-    const content = { format: 'strongroom-export-1', exportedAt: new Date().toISOString(), vaults }
+    const vaults = whole.map(({ vault }) => vault)
+    const places = whole.flatMap(({ attachments }) => attachments.map(({ place }) => place))
+    const exportedAt = new Date().toISOString()
     if (passphrase === undefined || out === undefined) {
-      await cli.data(`${JSON.stringify({ ...content, attachmentsLeftOut }, null, 2)}\n`)
-      sayLeftOut(cli, attachmentsLeftOut)
-      return { data: undefined, exitCode }
+      const content = { format: 'strongroom-export-1', exportedAt, vaults, attachmentsLeftOut: places }
+      await cli.data(`${JSON.stringify(content, null, 2)}\n`)
+      sayLeftOut(cli, places)
+      return { data: undefined, exitCode: places.length === 0 ? EXIT.ok : EXIT.partly }
     }
     const { sealArchive } = await import('../archive/sealed-archive.ts')
-    await writePrivate(out, sealArchive(content, passphrase))
-    sayLeftOut(cli, attachmentsLeftOut)
+    await withProgress(cli, 'sealing', (progress) => {
+      const onFile = (place: string): void => progress.update(`fetching ${place}`)
+      const content = contentOf(strongroom, whole, exportedAt, { signal: cli.signal, onFile })
+      return writePrivate(out, sealArchive(content, passphrase))
+    })
     const items = vaults.reduce((sum, vault) => sum + vault.items.length, 0)
+    const files = places.length === 0 ? '' : places.length === 1 ? ' and 1 file' : ` and ${places.length} files`
     return {
-      data: { file: out, vaults: vaults.length, items, attachmentsLeftOut },
-      text: `${cli.style.good('✓')} ${items} items of ${vaults.length} vaults are in ${out}, sealed with the passphrase`,
-      exitCode,
+      data: { file: out, vaults: vaults.length, items, attachments: places.length },
+      text: `${cli.style.good('✓')} ${items} items${files} of ${vaults.length} vaults are in ${out}, sealed with the passphrase`,
     }
   },
 })

@@ -1,11 +1,11 @@
-import { basename } from 'node:path'
+import { basename, resolve } from 'node:path'
 import type { Cli } from '../cli.ts'
 import { confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { EXIT } from '../errors/codes.ts'
 import { carryOut, countsOf, isWhole, type Plan, planOf } from '../import/plan.ts'
 import type { Found } from '../import/source.ts'
-import { arg, command, flag } from '../model/command.ts'
+import { arg, command, flag, type Result } from '../model/command.ts'
 import { table } from '../output/table.ts'
 import { readGiven } from '../place/given-file.ts'
 import { passphraseFor } from '../place/key-store.ts'
@@ -15,12 +15,12 @@ const SOURCES = ['dotenv', '1password', 'bitwarden', 'archive'] as const
 async function readSource(cli: Cli, source: string, path: string, item: string | undefined): Promise<Found> {
   if (item !== undefined && source !== 'dotenv')
     throw new CliError('usage', '--item is for dotenv: the other files name their items themselves')
-  const bytes = await readGiven(cli, path)
   if (source === 'archive') {
-    const { openArchive } = await import('../archive/sealed-archive.ts')
     const { itemsOfArchive } = await import('../archive/content.ts')
-    return itemsOfArchive(openArchive(bytes, await passphraseFor(cli.keyPlace, 'Passphrase of the archive')))
+    const passphrase = await passphraseFor(cli.keyPlace, 'Passphrase of the archive')
+    return itemsOfArchive(resolve(cli.io.cwd, path), passphrase)
   }
+  const bytes = await readGiven(cli, path)
   if (source === '1password') return (await import('../import/onepassword.ts')).readOnePassword(bytes)
   if (source === 'bitwarden') return (await import('../import/bitwarden.ts')).readBitwarden(bytes.toString('utf8'))
   return (await import('../import/dotenv.ts')).readDotenv(bytes.toString('utf8'), basename(path), item)
@@ -45,6 +45,9 @@ const counted = (counts: Readonly<Record<string, number>>): string =>
     .map(([noun, count]) => `${count} ${noun}${count === 1 ? '' : 's'}`)
     .join(', ')
 
+const contentOf = (fields: number, files: number): string =>
+  `${fields} fields${files > 0 ? `, ${counted({ file: files })}` : ''}`
+
 interface Row {
   readonly what: string
   readonly where: string
@@ -54,11 +57,17 @@ interface Row {
 function rowsOf({ vault, isNew, items, there }: Plan): readonly Row[] {
   const row = (what: string, name: string, detail: string): Row => ({ what, where: `${vault}/${name}`, detail })
   return [
-    ...items.map(({ name, fields }) => row('new', name, `${fields.length} fields${isNew ? ', new vault' : ''}`)),
-    ...there.flatMap(({ name, missing, differing }) => [
+    ...items.map(({ name, fields, files = [] }) =>
+      row('new', name, `${contentOf(fields.length, files.length)}${isNew ? ', new vault' : ''}`),
+    ),
+    ...there.flatMap(({ name, missing, differing, missingFiles, differingFiles }) => [
       ...(missing.length > 0 ? [row('add', name, missing.map(({ label }) => label).join(', '))] : []),
       ...(differing.length > 0 ? [row('keep', name, `another value here: ${differing.join(', ')}`)] : []),
-      ...(missing.length + differing.length === 0 ? [row('skip', name, 'there already')] : []),
+      ...(missingFiles.length > 0 ? [row('add', name, missingFiles.map((file) => file.name).join(', '))] : []),
+      ...(differingFiles.length > 0 ? [row('keep', name, `files that differ here: ${differingFiles.join(', ')}`)] : []),
+      ...(missing.length + differing.length + missingFiles.length + differingFiles.length === 0
+        ? [row('skip', name, 'there already')]
+        : []),
     ]),
   ]
 }
@@ -80,19 +89,59 @@ const planShown = ({ vault, isNew, items, there }: Plan) => ({
   vault,
   isNew,
   items: items.map(({ name }) => name),
-  skipped: there.filter(({ missing }) => missing.length === 0).map(({ name }) => name),
+  skipped: there
+    .filter(({ missing, missingFiles }) => missing.length + missingFiles.length === 0)
+    .map(({ name }) => name),
   added: there
     .filter(({ missing }) => missing.length > 0)
     .map(({ name, missing }) => ({ item: name, fields: missing.map(({ label }) => label) })),
   differing: there
     .filter(({ differing }) => differing.length > 0)
     .map(({ name, differing }) => ({ item: name, fields: differing })),
+  files: [...items, ...there.map(({ name, missingFiles }) => ({ name, files: missingFiles }))]
+    .map(({ name, files = [] }) => ({ item: name, files: files.map((file) => file.name) }))
+    .filter(({ files }) => files.length > 0),
+  differingFiles: there
+    .filter(({ differingFiles }) => differingFiles.length > 0)
+    .map(({ name, differingFiles }) => ({ item: name, files: differingFiles })),
 })
+
+interface Wishes {
+  readonly map: readonly string[]
+  readonly vault: string | undefined
+  readonly 'dry-run': boolean
+}
+
+async function bring(cli: Cli, found: Found, file: string, flags: Wishes): Promise<Result> {
+  const plans = await planOf(cli, found, mapped(flags.map, flags.vault))
+  const { items, fields, files } = countsOf(plans)
+  const complete = isWhole(plans, found)
+  const data = {
+    imported: 0,
+    fieldsAdded: 0,
+    filesAdded: 0,
+    complete,
+    plan: plans.map(planShown),
+    leftOut: found.leftOut,
+  }
+  if (flags['dry-run']) return { data, text: planTable(cli, plans, found), next: 'the same without --dry-run' }
+  const what = counted({ item: items, field: fields, file: files })
+  if (what !== '') await confirm(cli, `Import ${what} into ${plans.map(({ vault }) => vault).join(', ')}?`)
+  await carryOut(cli, plans)
+  const end = complete
+    ? `${cli.style.good('✓')} everything is in; delete ${file} when you have looked`
+    : `${cli.style.warn('!')} keep ${file}: not everything in it is in the vaults`
+  return {
+    data: { ...data, imported: items, fieldsAdded: fields, filesAdded: files },
+    text: `${planTable(cli, plans, found)}\n\n${what === '' ? 'nothing was missing' : `${what} brought`}\n${end}`,
+    ...(!complete && { exitCode: EXIT.partly }),
+  }
+}
 
 export const importing = command({
   summary: 'bring secrets from a file of another program; encrypted here',
   about:
-    'A second run brings what is missing: new items, and new fields of items that are there. A field that has another value here is named and left alone. Where something of the file is not in the vaults afterwards, keep the file: the exit code is 12. Values are never printed.',
+    'A second run brings what is missing: new items, and new fields and files of items that are there. One that has another value here is named and left alone. Where something of the file is not in the vaults afterwards, keep the file: the exit code is 12. Values are never printed.',
   args: {
     source: arg.one(SOURCES.join(', '), { choices: SOURCES }),
     file: arg.one('the file', { completes: 'file' }),
@@ -111,21 +160,10 @@ export const importing = command({
   output: async () => (await import('../schemas/import.ts')).importShape,
   run: async (cli, { args, flags }) => {
     const found = await readSource(cli, args.source, args.file, flags.item)
-    const plans = await planOf(cli, found, mapped(flags.map, flags.vault))
-    const { items, fields } = countsOf(plans)
-    const complete = isWhole(plans, found)
-    const data = { imported: 0, fieldsAdded: 0, complete, plan: plans.map(planShown), leftOut: found.leftOut }
-    if (flags['dry-run']) return { data, text: planTable(cli, plans, found), next: 'the same without --dry-run' }
-    const what = counted({ item: items, field: fields })
-    if (what !== '') await confirm(cli, `Import ${what} into ${plans.map(({ vault }) => vault).join(', ')}?`)
-    await carryOut(cli, plans)
-    const end = complete
-      ? `${cli.style.good('✓')} everything is in; delete ${args.file} when you have looked`
-      : `${cli.style.warn('!')} keep ${args.file}: not everything in it is in the vaults`
-    return {
-      data: { ...data, imported: items, fieldsAdded: fields },
-      text: `${planTable(cli, plans, found)}\n\n${what === '' ? 'nothing was missing' : `${what} brought`}\n${end}`,
-      ...(!complete && { exitCode: EXIT.partly }),
+    try {
+      return await bring(cli, found, args.file, flags)
+    } finally {
+      await found.close?.()
     }
   },
 })

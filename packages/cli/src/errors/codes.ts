@@ -96,6 +96,11 @@ export const CLI_CODES = {
       'The policy of the organisation names no console. An administrator of the directory signs for one: strongroom verify-console --record.',
   },
   input_too_large: { exitCode: EXIT.invalid, about: 'What was piped in is larger than this command takes.' },
+  changed_meanwhile: {
+    exitCode: EXIT.invalid,
+    about:
+      'Something was changed by somebody else while it was read, so what was read does not fit together. Try again.',
+  },
   import_unreadable: {
     exitCode: EXIT.invalid,
     about: 'The file is not what the other program exports, or it is encrypted with a key of that program.',

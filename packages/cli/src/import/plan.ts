@@ -1,10 +1,11 @@
-import type { Item, NewField, Strongroom } from '@strongroom/sdk'
+import { createHash } from 'node:crypto'
+import type { Attachment, Item, NewField, Strongroom } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { withProgress } from '../prompt/progress.ts'
-import { distinctItems, EMPTY, type Found, type FoundItem } from './source.ts'
+import { distinctItems, EMPTY, type Found, type FoundFile, type FoundItem } from './source.ts'
 
-// What an import would do in each vault. What is there is never written over: a field that is missing comes in, one that has another
-// value is named and left alone.
+// What an import would do in each vault. What is there is never written over: a field or a file that is missing comes in, one that has
+// another content is named and left alone.
 
 export interface Existing {
   readonly name: string
@@ -13,6 +14,9 @@ export interface Existing {
   readonly missing: readonly NewField[]
   /** Labels of fields that have another value here. */
   readonly differing: readonly string[]
+  readonly missingFiles: readonly FoundFile[]
+  /** Names of files that have another content here. */
+  readonly differingFiles: readonly string[]
 }
 
 export interface Plan {
@@ -24,7 +28,7 @@ export interface Plan {
 
 const isSame = (value: string | Uint8Array, held: Uint8Array): boolean => Buffer.from(value).equals(held)
 
-function compared({ name, itemId, fields: held }: Item, { fields }: FoundItem): Existing {
+function compared({ name, itemId, fields: held }: Item, { fields }: FoundItem): Omit<Existing, `${string}Files`> {
   const heldAs = new Map(held.map(({ label, secret }) => [label, secret.bytes()]))
   return {
     name,
@@ -39,17 +43,46 @@ function compared({ name, itemId, fields: held }: Item, { fields }: FoundItem): 
   }
 }
 
-async function planFor(
+async function hashOf(strongroom: Strongroom, vault: string, assetId: string, signal: AbortSignal): Promise<string> {
+  const hash = createHash('sha256')
+  const { stream } = await strongroom.attachments.download(vault, assetId, { signal })
+  for await (const chunk of stream) hash.update(chunk)
+  return hash.digest('hex')
+}
+
+/** Two files of an item may have one name: each of those that are here stands for one that comes. */
+async function comparedFiles(
   { signal }: Cli,
   strongroom: Strongroom,
   vault: string,
-  own: readonly FoundItem[],
-): Promise<Plan> {
+  { itemId }: Item,
+  files: readonly FoundFile[],
+): Promise<Pick<Existing, 'missingFiles' | 'differingFiles'>> {
+  const here = files.length === 0 ? [] : [...(await strongroom.attachments.list(vault, itemId, { signal }))]
+  const isIt = async (held: Attachment, { size, sha256 }: FoundFile): Promise<boolean> =>
+    held.size === size && (await hashOf(strongroom, vault, held.assetId, signal)) === sha256
+  const [missingFiles, differingFiles]: [FoundFile[], string[]] = [[], []]
+  for (const file of files) {
+    const named = here.filter(({ name }) => name === file.name)
+    let same: Attachment | undefined
+    for (const held of named) if (!same && (await isIt(held, file))) same = held
+    if (same) here.splice(here.indexOf(same), 1)
+    else if (named.length > 0) differingFiles.push(file.name)
+    else missingFiles.push(file)
+  }
+  return { missingFiles, differingFiles }
+}
+
+async function planFor(cli: Cli, strongroom: Strongroom, vault: string, own: readonly FoundItem[]): Promise<Plan> {
+  const { signal } = cli
   const ids = new Map((await strongroom.items.list(vault, { signal })).map(({ name, itemId }) => [name, itemId]))
   const there: Existing[] = []
   for (const item of own) {
     const itemId = ids.get(item.name)
-    if (itemId !== undefined) there.push(compared(await strongroom.items.get(vault, itemId, { signal }), item))
+    if (itemId === undefined) continue
+    const held = await strongroom.items.get(vault, itemId, { signal })
+    const files = await comparedFiles(cli, strongroom, vault, held, item.files ?? [])
+    there.push({ ...compared(held, item), ...files })
   }
   return { vault, isNew: false, items: own.filter(({ name }) => !ids.has(name)), there }
 }
@@ -67,18 +100,22 @@ export async function planOf(cli: Cli, { items }: Found, vaultOf: (from: string)
 }
 
 /** How many things there are to bring. */
-export function countsOf(plans: readonly Plan[]): { readonly items: number; readonly fields: number } {
-  const there = plans.flatMap((plan) => plan.there)
+export function countsOf(plans: readonly Plan[]): Readonly<Record<'items' | 'fields' | 'files', number>> {
+  const [items, there] = [plans.flatMap((plan) => plan.items), plans.flatMap((plan) => plan.there)]
   return {
-    items: plans.reduce((sum, { items }) => sum + items.length, 0),
+    items: items.length,
     fields: there.reduce((sum, { missing }) => sum + missing.length, 0),
+    files:
+      items.reduce((sum, { files = [] }) => sum + files.length, 0) +
+      there.reduce((sum, { missingFiles }) => sum + missingFiles.length, 0),
   }
 }
 
 /** Whether the vaults have everything that was in the file once the plan is carried out, so that the file is needed no more. */
 export const isWhole = (plans: readonly Plan[], { leftOut }: Found): boolean =>
-  plans.every(({ there }) => there.every(({ differing }) => differing.length === 0)) &&
-  leftOut.every(({ reason }) => reason === EMPTY)
+  plans.every(({ there }) =>
+    there.every(({ differing, differingFiles }) => differing.length + differingFiles.length === 0),
+  ) && leftOut.every(({ reason }) => reason === EMPTY)
 
 export async function carryOut(cli: Cli, plans: readonly Plan[]): Promise<void> {
   const { signal } = cli
@@ -86,13 +123,23 @@ export async function carryOut(cli: Cli, plans: readonly Plan[]): Promise<void> 
   await withProgress(cli, 'encrypting', async (progress) => {
     for (const { vault, isNew, items, there } of plans) {
       if (isNew) await strongroom.vaults.create({ name: vault }, { signal })
-      const clean = items.map(({ from: _, ...item }) => item)
-      await strongroom.items.import(vault, clean, {
+      const clean = items.map(({ from: _, files: __, ...item }) => item)
+      const made = await strongroom.items.import(vault, clean, {
         signal,
         onProgress: (count, total) => progress.update(`${vault}: ${count} of ${total} items`),
       })
       for (const { itemId, missing } of there)
         if (missing.length > 0) await strongroom.items.update(vault, itemId, { add: missing }, { signal })
+      const ids = new Map(made.map(({ name, itemId }) => [name, itemId]))
+      const files = [
+        ...items.flatMap(({ name, files: own = [] }) => own.map((file) => ({ file, itemId: ids.get(name) ?? name }))),
+        ...there.flatMap(({ itemId, missingFiles }) => missingFiles.map((file) => ({ file, itemId }))),
+      ]
+      for (const { file, itemId } of files) {
+        progress.update(`${vault}: ${file.name}`)
+        const { name, mediaType } = file
+        await strongroom.attachments.upload(vault, itemId, file.open(), { name, mediaType, signal })
+      }
     }
   })
 }

@@ -2,9 +2,19 @@ import type { NewField, NewItem } from '@strongroom/sdk'
 
 // What every importer makes of a file: items by vault, and what it had to leave out, with the reason.
 
+/** A file of an item; its content is read when it is asked for. */
+export interface FoundFile {
+  readonly name: string
+  readonly mediaType: string
+  readonly size: number
+  readonly sha256: string
+  open(): AsyncIterable<Uint8Array>
+}
+
 export interface FoundItem extends NewItem {
   /** The folder or vault it was in. */
   readonly from: string
+  readonly files?: readonly FoundFile[]
 }
 
 /** The reason to leave out what holds nothing: it is no loss. */
@@ -18,6 +28,8 @@ export interface LeftOut {
 export interface Found {
   readonly items: readonly FoundItem[]
   readonly leftOut: readonly LeftOut[]
+  /** Once nothing is read any more, where there is something to close. */
+  close?(): Promise<void>
 }
 
 /** One line without control characters, as names must be. */

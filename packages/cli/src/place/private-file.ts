@@ -19,8 +19,13 @@ export async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
+type Text = string | Uint8Array | AsyncIterable<Uint8Array>
+
+/** Whether it is the file that failed, and not what was to be written as it came. */
+const isOfFile = (error: unknown): boolean => (error as NodeJS.ErrnoException).syscall !== undefined
+
 /** Whole or not at all, readable by nobody else, on disk before this returns. */
-export async function writePrivate(path: string, text: string | Uint8Array, mode = 0o600): Promise<void> {
+export async function writePrivate(path: string, text: Text, mode = 0o600): Promise<void> {
   const draft = `${path}.${randomUUID().slice(0, 8)}.tmp`
   try {
     await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -35,6 +40,7 @@ export async function writePrivate(path: string, text: string | Uint8Array, mode
     await rename(draft, path)
   } catch (cause) {
     await rm(draft, { force: true }).catch(() => undefined)
+    if (!isOfFile(cause)) throw cause
     throw new CliError('file_unwritable', `${path} cannot be written`, {
       fix: shellLine`check that the folder is yours: ls -ld ${dirname(path)}`,
       cause,

@@ -4,5 +4,5 @@ export const exportShape = Type.Object({
   file: Type.String(),
   vaults: Type.Integer(),
   items: Type.Integer(),
-  attachmentsLeftOut: Type.Array(Type.String()),
+  attachments: Type.Integer(),
 })

@@ -1,10 +1,12 @@
 import { Type } from 'typebox'
 
 const FieldsOfItem = Type.Object({ item: Type.String(), fields: Type.Array(Type.String()) })
+const FilesOfItem = Type.Object({ item: Type.String(), files: Type.Array(Type.String()) })
 
 export const importShape = Type.Object({
   imported: Type.Integer(),
   fieldsAdded: Type.Integer(),
+  filesAdded: Type.Integer(),
   /** Everything that was in the file is in the vaults with the same value. */
   complete: Type.Boolean(),
   plan: Type.Array(
@@ -15,6 +17,8 @@ export const importShape = Type.Object({
       skipped: Type.Array(Type.String()),
       added: Type.Array(FieldsOfItem),
       differing: Type.Array(FieldsOfItem),
+      files: Type.Array(FilesOfItem, { description: 'Attachments that come' }),
+      differingFiles: Type.Array(FilesOfItem, { description: 'Attachments that have another content here' }),
     }),
   ),
   leftOut: Type.Array(Type.Object({ name: Type.String(), reason: Type.String() })),
