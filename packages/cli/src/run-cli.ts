@@ -73,7 +73,11 @@ interface Place {
 function signalFor({ timeout }: GlobalFlags): { readonly signal: AbortSignal; readonly controller: AbortController } {
   const controller = new AbortController()
   if (timeout !== undefined)
-    setTimeout(() => controller.abort(new CliError('timeout', 'the time was over')), timeout).unref()
+    setTimeout(
+      () =>
+        controller.abort(new CliError('timeout', 'the time was over', { fix: 'give a longer --timeout, such as 30s' })),
+      timeout,
+    ).unref()
   return { signal: controller.signal, controller }
 }
 

@@ -88,7 +88,7 @@ export const exporting = command({
     const items = vaults.reduce((sum, vault) => sum + vault.items.length, 0)
     const files = places.length === 0 ? '' : places.length === 1 ? ' and 1 file' : ` and ${places.length} files`
     return {
-      data: { file: out, vaults: vaults.length, items, attachments: places.length },
+      data: { file: out, vaults: vaults.length, items, attachments: places.length, attachmentsLeftOut: [] },
       text: `${cli.style.good('✓')} ${items} items${files} of ${vaults.length} vaults are in ${out}, sealed with the passphrase`,
     }
   },

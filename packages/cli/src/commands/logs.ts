@@ -1,5 +1,6 @@
 import type { AuditEvent, RequestEvent } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
+import { CliError } from '../errors/cli-error.ts'
 import { command, flag } from '../model/command.ts'
 import { table } from '../output/table.ts'
 import { shortTime } from '../output/time.ts'
@@ -27,6 +28,11 @@ const windowOf = (since: number | undefined, limit: number | undefined) => ({
   limit: limit ?? LATEST,
 })
 
+function ensureStatus(asked: string | undefined): void {
+  if (asked === undefined || /^[1-5](?:xx|\d\d)$/i.test(asked)) return
+  throw new CliError('usage', `--status ${asked} is no status`, { fix: 'write it like 404 or 4xx' })
+}
+
 /** `404`, `4xx` */
 const hasStatus = (asked: string | undefined, status: number): boolean =>
   asked === undefined || asked === String(status) || asked.toLowerCase() === `${Math.floor(status / 100)}xx`
@@ -47,6 +53,7 @@ export const logs = command({
   examples: [{ run: 'strongroom logs --status 4xx --since 1h', does: 'what was refused in the last hour' }],
   output: async () => (await shapes()).requestsShape,
   run: async (cli, { flags }) => {
+    ensureStatus(flags.status)
     const strongroom = await cli.strongroom()
     const isWanted = ({ status, routeTemplate }: RequestEvent): boolean =>
       hasStatus(flags.status, status) && (flags.path === undefined || routeTemplate.includes(flags.path))

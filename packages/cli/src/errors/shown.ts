@@ -1,5 +1,6 @@
 import { CliError } from './cli-error.ts'
 import { EXIT } from './codes.ts'
+import { type Details, plainDetails } from './details.ts'
 import { hintFor } from './own-hints.ts'
 import { SDK_CODES } from './sdk-codes.ts'
 
@@ -13,7 +14,7 @@ export interface ShownError {
   readonly docs?: string
   readonly requestId?: string
   readonly evidence?: string
-  readonly details?: Readonly<Record<string, unknown>>
+  readonly details?: Details
   readonly exitCode: number
 }
 
@@ -107,6 +108,10 @@ const membersOf = (problems: readonly Problem[]): readonly string[] => [
   ...new Set(problems.map(({ path }) => path.slice(1).replaceAll('/', '.')).filter((member) => member !== '')),
 ]
 
+/** Of a request that is not well formed, which members; of another refusal of the server, what its hint speaks of. */
+const detailsOf = ({ code, status, details }: Known, problems: readonly Problem[]): Details | undefined =>
+  problems.length > 0 ? { problems } : code === 'validation_failed' || !status ? undefined : plainDetails(details)
+
 const REPORT = 'report it with: strongroom feedback'
 
 /** `server` makes the address of the documentation whole. */
@@ -132,13 +137,14 @@ export function shownError(error: unknown, server?: string): ShownError {
   const hint = hintFor(code, error.hint)
   const problems = problemsIn(error)
   const members = membersOf(problems)
+  const details = detailsOf(error, problems)
   const docs = absolute(error.docs ?? `/docs/errors#${code}`, server)
   return {
     code,
     message: members.length === 0 ? message : `${message.replace(/\.$/, '')}: ${members.join(', ')}`,
     ...(hint !== undefined && { hint }),
     ...(docs && { docs }),
-    ...(problems.length > 0 && { details: { problems } }),
+    ...(details && { details }),
     ...(requestId && { requestId }),
     ...(evidence && { evidence }),
     exitCode: exitOf(error),

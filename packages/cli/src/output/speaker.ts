@@ -1,3 +1,4 @@
+import { detailLines } from '../errors/details.ts'
 import type { ShownError } from '../errors/shown.ts'
 import type { Result } from '../model/command.ts'
 import type { GlobalFlags } from '../model/globals.ts'
@@ -77,9 +78,12 @@ export function speakerFor(io: Io, globals: GlobalFlags): Speaker {
 }
 
 /** What happened, the next command, where it is explained. */
-function errorText({ code, message, hint, docs, requestId, evidence }: ShownError, style: Style): string {
+function errorText({ code, message, hint, details, docs, requestId, evidence }: ShownError, style: Style): string {
   const lines = [`${style.bad('✗')} ${style.bold(code)}   ${safeText(message)}`]
   if (hint) lines.push(`  ${style.dim('fix')}       ${safeText(hint)}`)
+  // Where the next step speaks of them; others say the same in words.
+  if (details && /\bdetails\b/i.test(hint ?? ''))
+    for (const line of detailLines(details)) lines.push(`  ${style.dim('details')}   ${safeText(line)}`)
   if (evidence) lines.push(`  ${style.dim('evidence')}  ${safeText(evidence)}`)
   const where = [docs, requestId].filter(Boolean).join('   ')
   if (where !== '') lines.push(`  ${style.dim('docs')}      ${where}`)

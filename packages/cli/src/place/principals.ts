@@ -66,6 +66,6 @@ export async function findPrincipal(cli: Cli, asked: string): Promise<Principal>
     known.flatMap(({ name, email }) => [name, ...(email === undefined ? [] : [email])]),
   )
   throw new CliError('principal_not_found', `there is nobody called ${asked}`, {
-    fix: near ? `did you mean ${near}?` : 'strongroom agent list',
+    fix: near ? `did you mean ${near}?` : asked.includes('@') ? 'strongroom user list' : 'strongroom agent list',
   })
 }

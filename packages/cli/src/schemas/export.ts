@@ -5,4 +5,5 @@ export const exportShape = Type.Object({
   vaults: Type.Integer(),
   items: Type.Integer(),
   attachments: Type.Integer(),
+  attachmentsLeftOut: Type.Array(Type.String(), { description: 'Of a sealed archive always empty' }),
 })

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { detailLines, plainDetails } from '../src/errors/details.ts'
+import { jsonOf } from './shapes.ts'
+import { type Machine, startWorld, type World } from './world.ts'
+
+// A refusal names what its next step speaks of. Catches: details that are thrown away, documents or long text of a server passed on, a
+// filter that nothing can ever match. Seen red: details dropped, lists of anything kept, any text taken for a status.
+
+let world: World
+let machine: Machine
+beforeAll(async () => {
+  world = await startWorld()
+  machine = await world.founderMachine()
+  await machine.call(['set', 'prod/stripe/KEY', '--create-vault'], { input: 'x' })
+  await jsonOf(machine, ['agent', 'create', 'bot', '--vault', 'prod'])
+})
+afterAll(() => world.close())
+
+const asBot = ['set', 'prod/stripe/OTHER', '--generate', '32', '--profile', 'bot']
+
+it('names the permission that an agent lacks, for programs and for people', async () => {
+  const ended = await machine.call([...asBot, '--json'])
+  expect(ended.error()).toMatchObject({
+    code: 'machine_permission_denied',
+    exitCode: 4,
+    details: { permission: expect.stringMatching(/^machine\./) },
+  })
+  const { stderr } = await machine.call(asBot)
+  expect(stderr).toMatch(/fix {7}.*details name the permission\.\n {2}details {3}permission machine\.[a-z.]+\n/)
+})
+
+it('passes on what is short and plain, and no document', () => {
+  const money = { amount: '1', scale: 6 }
+  expect(plainDetails({ role: 'READ', missing: money, names: ['a', 'b'], checks: [{ ok: false }] })).toEqual({
+    ...{ role: 'READ', missing: money },
+    ...{ names: ['a', 'b'], checks: [{ ok: false }] },
+  })
+  expect(plainDetails({ code: 'x', head: { payload: { deep: 1 } }, heads: [[1]], text: 'x'.repeat(201) })).toEqual({
+    code: 'x',
+  })
+  for (const nothing of [undefined, null, 'text', [], {}, { all: Array(500).fill('long') }])
+    expect(plainDetails(nothing)).toBeUndefined()
+  expect(detailLines({ role: 'READ', missing: money, names: ['a', 'b'] })).toEqual([
+    ...['role READ', 'missing amount 1 scale 6', 'names a', 'names b'],
+  ])
+})
+
+it('refuses a status that no answer has, and says where a person is looked for', async () => {
+  for (const status of ['9xx', 'ok', '40'])
+    expect((await machine.call(['logs', '--status', status, '--json'])).error()).toMatchObject({ code: 'usage' })
+  expect(await jsonOf<unknown[]>(machine, ['logs', '--status', '4XX'])).toBeInstanceOf(Array)
+  const nobody = await machine.call(['vault', 'share', 'prod', '--with', 'nobody@x.test', '--json'])
+  expect(nobody.error()).toMatchObject({ code: 'principal_not_found', hint: 'strongroom user list' })
+})
