@@ -5,6 +5,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import { type ReactNode, useState } from 'react'
 import { lock, onLock, useStrongroom } from '../session/session.ts'
+import { useFocusBack } from '../ui/focus-back.ts'
 import { toast } from '../ui/toast.tsx'
 import { PLACES } from './places.ts'
 
@@ -90,6 +91,7 @@ function Hit({ hit, onOpen, onCopy }: HitMembers) {
 
 export function Palette({ open, onClose }: { readonly open: boolean; onClose(): void }) {
   const [text, setText] = useState('')
+  const focusBack = useFocusBack(open)
   const navigate = useNavigate()
   const { data: hits = [] } = useHits(text)
   const act = (work: () => void) => () => {
@@ -109,6 +111,7 @@ export function Palette({ open, onClose }: { readonly open: boolean; onClose(): 
         <Radix.Overlay className="fixed inset-0 z-40 bg-[rgb(0_0_0/0.35)]" />
         <Radix.Content
           aria-describedby={undefined}
+          onCloseAutoFocus={focusBack}
           className="fixed top-[12vh] left-1/2 z-50 w-[min(600px,calc(100vw-24px))] -translate-x-1/2 overflow-hidden rounded-overlay border border-rule bg-surface shadow-overlay"
         >
           <Radix.Title className="sr-only">Search and act</Radix.Title>

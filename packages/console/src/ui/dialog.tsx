@@ -5,6 +5,7 @@ import { Button, IconButton } from './button.tsx'
 import { classes } from './classes.ts'
 import { CopyLine } from './copy.tsx'
 import { TextField } from './field.tsx'
+import { useFocusBack } from './focus-back.ts'
 import { ProblemNote } from './states.tsx'
 
 interface Members {
@@ -18,12 +19,14 @@ interface Members {
 const OVERLAY = 'fixed inset-0 z-50 bg-[rgb(0_0_0/0.35)]'
 
 function Frame({ title, open, onClose, children, place }: Members & { readonly place: string }) {
+  const focusBack = useFocusBack(open)
   return (
     <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className={OVERLAY} />
         <Radix.Content
           aria-describedby={undefined}
+          onCloseAutoFocus={focusBack}
           className={classes('fixed z-50 overflow-auto border border-rule bg-surface shadow-overlay', place)}
         >
           <header className="sticky top-0 z-10 flex items-center justify-between gap-4 border-b border-rule bg-surface px-5 py-3">
