@@ -1,4 +1,4 @@
-import { type Envelope, type OrgTrust, orgTrustOf } from '@strongroom/protocol'
+import type { Envelope, OrgTrust } from '@strongroom/protocol'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core } from './core.ts'
 
@@ -203,23 +203,9 @@ export interface Transparency {
 const log = () => import('./log-verification.ts')
 const consoles = () => import('./named-console.ts')
 const policies = () => import('./quorums.ts')
+const pinned = () => import('./pinned.ts')
 
 export function transparencyOf(core: Core): Transparency {
-  const org = async (): Promise<OrgTrust> => {
-    const { data: name } = await core.run({}, async (scope) => (await scope.actor()).org)
-    return orgTrustOf(await core.config.trust.read(), name)
-  }
-  /** How a known key was verified, as the trust store says it. */
-  const note = async (keyId: string, verified: 'oob' | 'endorsed'): Promise<void> => {
-    const { data: name } = await core.run({}, async (scope) => (await scope.actor()).org)
-    await core.config.trust.update((store) => {
-      const own = orgTrustOf(store, name)
-      const known = Object.hasOwn(own.signers, keyId) ? own.signers[keyId] : undefined
-      if (!known) return store
-      const signers = { ...own.signers, [keyId]: { ...known, verified } }
-      return { ...store, orgs: { ...store.orgs, [name]: { ...own, signers } } }
-    })
-  }
   return {
     head: (options) =>
       core.keyed(options, async ({ actor, options: call }) => (await (await log()).verifyHead(actor, call)).head),
@@ -242,23 +228,17 @@ export function transparencyOf(core: Core): Transparency {
       send: (one, options) => core.keyed(options, async (place) => (await policies()).send(place, one)),
     },
     trust: {
-      list: async () =>
-        Object.entries((await org()).signers).map(([keyId, { status, via, verified }]) => ({
-          keyId,
-          status,
-          via,
-          verified,
-        })),
+      list: async () => (await pinned()).pinnedSigners(core),
       confirm: (keyId) => void core.config.confirmed.add(keyId),
       pin: async (keyId) => {
         core.config.confirmed.add(keyId)
-        await note(keyId, 'oob')
+        await (await pinned()).noteVerified(core, keyId, 'oob')
       },
       unpin: async (keyId) => {
         core.config.confirmed.delete(keyId)
-        await note(keyId, 'endorsed')
+        await (await pinned()).noteVerified(core, keyId, 'endorsed')
       },
-      alarms: async () => (await org()).alarms,
+      alarms: async () => (await (await pinned()).trustOf(core)).alarms,
       export: async () => (await log()).exportAnchor(core),
     },
   }

@@ -1,0 +1,31 @@
+import { type OrgTrust, orgTrustOf } from '@strongroom/protocol'
+import type { Core } from './core.ts'
+import type { PinnedSigner } from './transparency.ts'
+
+// What the trust store remembers of the organisation's signers.
+
+const nameOf = async (core: Core): Promise<string> =>
+  (await core.run({}, async (scope) => (await scope.actor()).org)).data
+
+export const trustOf = async (core: Core): Promise<OrgTrust> =>
+  orgTrustOf(await core.config.trust.read(), await nameOf(core))
+
+export const pinnedSigners = async (core: Core): Promise<readonly PinnedSigner[]> =>
+  Object.entries((await trustOf(core)).signers).map(([keyId, { status, via, verified }]) => ({
+    keyId,
+    status,
+    via,
+    verified,
+  }))
+
+/** How a known key was verified, as the trust store says it. */
+export async function noteVerified(core: Core, keyId: string, verified: 'oob' | 'endorsed'): Promise<void> {
+  const name = await nameOf(core)
+  await core.config.trust.update((store) => {
+    const own = orgTrustOf(store, name)
+    const known = Object.hasOwn(own.signers, keyId) ? own.signers[keyId] : undefined
+    if (!known) return store
+    const signers = { ...own.signers, [keyId]: { ...known, verified } }
+    return { ...store, orgs: { ...store.orgs, [name]: { ...own, signers } } }
+  })
+}
