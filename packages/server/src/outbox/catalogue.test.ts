@@ -1,4 +1,5 @@
 import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
 import { EVENT_TYPES } from '@strongroom/contract'
 import { expect, it } from 'vitest'
 
@@ -12,7 +13,7 @@ const COMPOSED = [
 ]
 
 it('tells of everything that can be listened for', () => {
-  const server = new URL('../..', import.meta.url).pathname
+  const server = fileURLToPath(new URL('../..', import.meta.url))
   const files = globSync(['src/**/*.ts', 'migrations/*.sql'], { cwd: server }).filter(
     (file) => !file.includes('.test.'),
   )

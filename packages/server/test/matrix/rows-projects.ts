@@ -68,7 +68,7 @@ const projects: readonly Row[] = [
     ids: { id: administered },
     query: () => ({ allowSelfRemoval: 'true' }),
     body: () => ({ entries: [{ principal: 'user:somebody', role: 'ADMIN' }] }),
-    ends: 'invalid_document',
+    ends: 'user_not_found',
     takes: ['role'],
   },
   {
