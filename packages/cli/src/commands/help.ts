@@ -5,11 +5,12 @@ import { TREE } from '../model/tree.ts'
 const shapes = () => import('../schemas/machine.ts')
 
 export const help = command({
-  summary: 'help for a command, or for the flags that work everywhere',
-  args: { words: arg.rest('a command, or `flags`', { completes: 'command' }) },
+  summary: 'help for a command, all commands, or the flags that work everywhere',
+  args: { words: arg.rest('a command, `commands` or `flags`', { completes: 'command' }) },
   flags: { map: flag.on('the whole command line on one page') },
   examples: [
     { run: 'strongroom help run', does: 'one command' },
+    { run: 'strongroom help commands', does: 'all of them, a line each' },
     { run: 'strongroom help --map --json', does: 'everything, for programs' },
   ],
   output: async () => (await shapes()).helpShape,
@@ -18,11 +19,12 @@ export const help = command({
       const { mapOfEverything, mapText } = await import('../model/map.ts')
       return { data: await mapOfEverything(), text: await mapText() }
     }
-    const { commandHelp, flagsHelp, groupHelp, rootHelp } = await import('../model/help.ts')
+    const { commandHelp, commandsHelp, flagsHelp, groupHelp, rootHelp } = await import('../model/help.ts')
     const [first, second] = args.words
     const said = (text: string) => ({ data: { text }, text })
     if (first === undefined) return said(rootHelp(cli.style))
     if (first === 'flags') return said(flagsHelp(cli.style))
+    if (first === 'commands') return said(commandsHelp(cli.style))
     const noun = Object.hasOwn(TREE, first) ? await TREE[first]?.load() : undefined
     if (!noun) throw new CliError('usage', `there is no strongroom ${first}`, { fix: 'strongroom help' })
     if (!isGroup(noun)) return said(commandHelp(first, noun, cli.style))

@@ -59,17 +59,62 @@ export function groupHelp(path: string, { summary, verbs }: Group, style: Style)
 
 export const HEADINGS = ['start', 'every day', 'manage', 'money', 'look', 'this program'] as const
 
-export function rootHelp(style: Style): string {
-  const lines = ['Secrets for processes, people and agents, verified before they are opened.', '']
-  for (const title of HEADINGS) {
-    const rows = Object.entries(TREE)
-      .filter(([, entry]) => entry.heading === title)
-      .map(([name, { summary }]) => [name, summary] as const)
-    if (rows.length > 0) lines.push(heading(title, style), ...columns(rows, style), '')
+const entriesUnder = (title: string) => Object.entries(TREE).filter(([, entry]) => entry.heading === title)
+
+/** From an empty machine to a process with a secret, and what follows. */
+const FIRST = ['up', 'init', 'login', 'set', 'read', 'run', 'env', 'search', 'verify', 'activity', 'rm'] as const
+const WIDEST = 80
+
+/** Names under a heading, on as many lines as they need. */
+function named(title: string, names: readonly string[], style: Style): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const name of names) {
+    const longer = line === '' ? name : `${line}, ${name}`
+    if (longer.length + 15 > WIDEST) {
+      lines.push(`${line},`)
+      line = name
+    } else line = longer
   }
-  lines.push(`${style.dim('next')}  strongroom COMMAND --help`)
-  return lines.join('\n')
+  return [...lines, line].map((text, at) => `${heading((at === 0 ? title : '').padEnd(14), style)}${text}`)
 }
+
+/** Fits a screen: what most people need with a line each, and the names of the rest. */
+export function rootHelp(style: Style): string {
+  const first: ReadonlySet<string> = new Set(FIRST)
+  const [start, everyDay, ...others] = HEADINGS.map((title) => ({
+    title,
+    names: entriesUnder(title)
+      .map(([name]) => name)
+      .filter((name) => !first.has(name)),
+  }))
+  const more = [...(everyDay?.names ?? []), ...(start?.names ?? [])]
+  return [
+    'Secrets for processes, people and agents, verified before they are opened.',
+    '',
+    ...columns(
+      FIRST.map((name) => [name, TREE[name]?.summary ?? ''] as const),
+      style,
+    ),
+    '',
+    ...named('also', more, style),
+    ...others.flatMap(({ title, names }) => named(title, names, style)),
+    '',
+    `${style.dim('next')}  strongroom COMMAND --help; a line for each: strongroom help commands`,
+  ].join('\n')
+}
+
+/** Every command with its line. */
+export const commandsHelp = (style: Style): string =>
+  HEADINGS.map((title) =>
+    [
+      heading(title, style),
+      ...columns(
+        entriesUnder(title).map(([name, { summary }]) => [name, summary] as const),
+        style,
+      ),
+    ].join('\n'),
+  ).join('\n\n')
 
 export const flagsHelp = (style: Style): string =>
   ['Flags that every command understands.', '', ...columns(flagRows(GLOBALS), style)].join('\n')
