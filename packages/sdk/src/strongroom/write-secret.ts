@@ -16,6 +16,7 @@ import { commitItems, type ItemWork, type Written } from '../engine/write-items.
 import { ApiError } from '../errors.ts'
 import type { RequestOptions } from './call.ts'
 import type { KeyedPlace } from './core.ts'
+import { nameProblem } from './env-names.ts'
 import { ensureNotBlank } from './given-names.ts'
 import { absent, inVault, isVaultId, pick } from './names.ts'
 import { AmbiguousReferenceError, ConfigError, ConflictError, ValidationError } from './public-errors.ts'
@@ -27,7 +28,10 @@ import type { SecretRef } from './secret.ts'
 // a name that has moved on is not followed, and two writers of one reference make one item and one field, whoever comes first.
 
 export interface SetOptions extends RequestOptions {
-  /** Whether the field belongs to the environment; a new one does unless told otherwise. */
+  /**
+   * Whether the field belongs to the environment; a new one does unless told otherwise, or its name is one that no process should get: that would
+   * keep everybody from the whole environment.
+   */
   readonly env?: boolean
   /** Refuses with a ConflictError unless the field has this version; 0 for a field that must not be there yet. */
   readonly ifVersion?: number
@@ -220,7 +224,7 @@ async function planSet(setting: Setting, context: PlanContext): Promise<{ planne
   if (!row) ensureNotBlank('item', ref.item)
   ensureNotBlank('field', ref.field)
   const { itemId, fieldId } = await newIds(setting, context, found)
-  const add = [{ fieldId, label: ref.field, env: env ?? true, value }]
+  const add = [{ fieldId, label: ref.field, env: env ?? nameProblem(ref.field) === undefined, value }]
   const planned = row
     ? await planChange(context, { itemId, add })
     : await planEdit(context.dek, undefined, newItem({ itemId, name: ref.item, fields: add }))

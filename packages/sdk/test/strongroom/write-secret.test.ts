@@ -7,7 +7,7 @@ import { errorOf, makeTwin, startWorld, unique, type World } from './world.ts'
 // written again after what had it was archived, renamed or relabelled; an answer from memory about what others have changed since.
 // Seen red: a plan carried over to a newer head instead of made anew; a name of a vault checked on the first head only; ids that
 // follow from names used again although something has them; absence and versions told from memory; a change of an item that is no
-// longer in sight not looked for again.
+// longer in sight not looked for again; a new field in the environment whatever its name.
 
 let world: World
 beforeAll(async () => {
@@ -177,4 +177,14 @@ it('writes on what it remembers in one request', async () => {
   await client.secrets.set(`sr://${vault}/i/G`, '3')
   await client.secrets.set(`sr://${vault}/new/H`, '4')
   expect(wire.asked.length - before).toBe(3)
+})
+
+it('keeps a new field out of the environment whose name no process should get, unless it is told to', async () => {
+  const { vault, first } = await writersOf('i/PLAIN')
+  for (const label of ['a=b', 'PATH', 'node_options']) await first.secrets.set(`sr://${vault}/i/${label}`, 'value')
+  const { client } = world.device()
+  expect((await client.secrets.env({ vault })).names).toEqual(['PLAIN'])
+  expect(await read(vault, 'i/PATH')).toBe('value')
+  await first.secrets.set(`sr://${vault}/i/LD_PRELOAD`, 'meant', { env: true })
+  expect(await errorOf(world.device().client.secrets.env({ vault }))).toMatchObject({ code: 'env_name_refused' })
 })
