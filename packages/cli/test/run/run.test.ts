@@ -155,7 +155,7 @@ it('refuses names that change how programs run, whichever way they come about', 
       exitCode: 6,
     })
   await scene.alice.vaults.create({ name: 'risky' })
-  await scene.alice.secrets.set('sr://risky/app/LD_PRELOAD', '/tmp/evil.so')
+  await scene.alice.secrets.set('sr://risky/app/LD_PRELOAD', '/tmp/evil.so', { env: true })
   await scene.alice.permissions.grant({ vault: 'risky' }, { principal: `agent:${await agentId()}`, role: 'READ' })
   expect(await refusal(['--vault', 'risky'])).toMatchObject({ code: 'env_name_refused' })
   expect(await environment(['--vault', 'risky', '--except', 'LD_PRELOAD'])).not.toHaveProperty('LD_PRELOAD')
