@@ -5,6 +5,8 @@ import type { Database } from './database.ts'
 interface Line<W> {
   waiting: W[]
   isMoving: boolean
+  /** Whom the next group waits for: how many, and what is done once they are there. */
+  awaited: { readonly count: number; come(): void } | undefined
 }
 
 export interface Together<W> {
@@ -22,9 +24,10 @@ export function makeLines<W>(together: Together<W>): (database: Database, name: 
   return (database, name, one) => {
     const lines = linesOf.get(database) ?? new Map<string, Line<W>>()
     linesOf.set(database, lines)
-    const line = lines.get(name) ?? { waiting: [], isMoving: false }
+    const line = lines.get(name) ?? { waiting: [], isMoving: false, awaited: undefined }
     lines.set(name, line)
     line.waiting.push(one)
+    if (line.awaited && line.waiting.length >= line.awaited.count) line.awaited.come()
     if (line.isMoving) return
     line.isMoving = true
     setImmediate(() => void move(together, line, () => lines.delete(name)))
@@ -36,9 +39,29 @@ async function move<W>(together: Together<W>, line: Line<W>, end: () => void): P
     const group = nextOf(together, line.waiting)
     line.waiting = line.waiting.filter((one) => !group.includes(one))
     await together.go(group)
+    await gather(line, Math.min(group.length + line.waiting.length, together.most))
   }
   // In the same turn in which nobody was left: whoever comes later begins a line.
   end()
+}
+
+const GATHER_MS = 2
+
+/**
+ * Whoever was answered in company often comes again at once, and so would find a group just gone without it: as many as were there are
+ * waited for, and hardly longer than one of them takes to come.
+ */
+async function gather<W>(line: Line<W>, count: number): Promise<void> {
+  if (count < 2 || line.waiting.length >= count) return
+  await new Promise<void>((resolve) => {
+    const late = setTimeout(resolve, GATHER_MS)
+    const come = (): void => {
+      clearTimeout(late)
+      resolve()
+    }
+    line.awaited = { count, come }
+  })
+  line.awaited = undefined
 }
 
 function nextOf<W>({ most, namesOf }: Together<W>, waiting: readonly W[]): W[] {
