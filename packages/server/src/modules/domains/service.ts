@@ -25,16 +25,15 @@ const showDomain = ({ domain, managed, createdAt }: store.DomainRow): Domain => 
 const powerDnsOf = ({ config }: Ctx): PowerDns | undefined =>
   config.powerDns ? makePowerDns(config.powerDns) : undefined
 
-type Whose = (zone: Pick<ZoneFacts, 'account'> | undefined) => void
+type Own = <Z extends Pick<ZoneFacts, 'account'>>(zone: Z | undefined) => Z
 
 /**
  * Anybody can say that a domain is theirs; a zone of PowerDNS is whose its operator says there, by its account. Where there is one
  * organisation, every zone is its. Whatever else is not managed here, as if there were no zone.
  */
-async function makeOwnerCheck({ db, principal }: TxCtx): Promise<Whose> {
-  const isShared = await hasSeveralOrgs(db)
+function makeOwnerCheck({ principal }: Ctx, isShared: boolean): Own {
   return (zone) => {
-    if (zone && (!isShared || zone.account === principal.orgId)) return
+    if (zone && (!isShared || zone.account === principal.orgId)) return zone
     if (!isShared) throw new ApiError('domain_not_managed')
     throw new ApiError('domain_not_managed', {
       message: 'The name server has no zone of this name for the organisation.',
@@ -61,14 +60,17 @@ async function readZone(ctx: Ctx, query: Question): Promise<Zone & { readonly do
   const name = requireName(query.domain)
   const wanted = query.name === undefined ? undefined : requireName(query.name)
   const powerDns = powerDnsOf(ctx)
-  const { domain, kept, requireOwn } = await transact(ctx, async (ctx) => {
+  const { domain, read } = await transact(ctx, async (ctx) => {
     const row = await openManaged(ctx, name)
-    const kept = powerDns ? undefined : await store.zoneOf(ctx.db, ctx.principal.orgId, row)
-    return { domain: row.domain, kept, requireOwn: await makeOwnerCheck(ctx) }
+    const { domain } = row
+    if (powerDns) {
+      const requireOwn = makeOwnerCheck(ctx, await hasSeveralOrgs(ctx.db))
+      return { domain, read: async () => requireOwn(await powerDns.zone(domain)) }
+    }
+    const kept = await store.zoneOf(ctx.db, ctx.principal.orgId, row)
+    return { domain, read: async () => kept }
   })
-  const served = await powerDns?.zone(domain)
-  if (!kept) requireOwn(served)
-  const zone: Zone = found(kept ?? served, 'domain_not_managed')
+  const zone: Zone = await read()
   const fitting = zone.records.filter(
     (one) => (query.type === undefined || one.type === query.type) && (wanted === undefined || one.name === wanted),
   )
@@ -108,10 +110,8 @@ const recordChange = (ctx: TxCtx, action: string, domain: string, metadata: Reco
 async function requireClaimable(ctx: Ctx, name: string): Promise<void> {
   const powerDns = powerDnsOf(ctx)
   if (!powerDns) return
-  const requireOwn = await transact({ ...ctx, idempotent: undefined }, async (ctx) =>
-    (await hasSeveralOrgs(ctx.db)) ? makeOwnerCheck(ctx) : undefined,
-  )
-  requireOwn?.(await powerDns.zone(name))
+  const isShared = await transact({ ...ctx, idempotent: undefined }, ({ db }) => hasSeveralOrgs(db))
+  if (isShared) makeOwnerCheck(ctx, isShared)(await powerDns.zone(name))
 }
 
 export const add: Handler<typeof domains.add> = async (ctx, { body: { domain, managed } }) => {
@@ -164,7 +164,7 @@ export const setRecords: Handler<typeof domains.setRecords> = async (ctx, { para
     })
   const [{ domain }, requireOwn] = await transact(
     { ...ctx, idempotent: undefined },
-    async (ctx) => [await lockManaged(ctx, params.domain), await makeOwnerCheck(ctx)] as const,
+    async (ctx) => [await lockManaged(ctx, params.domain), makeOwnerCheck(ctx, await hasSeveralOrgs(ctx.db))] as const,
   )
   const check = (zone: ZoneFacts): void => {
     requireOwn(zone)
