@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Deps } from '../context.ts'
 import type { Database } from '../db/database.ts'
+import { isForReview } from '../modules/licenses/for-review.ts'
 import { type Repeating, repeat } from './repeat.ts'
 
 // What waits behind the answers, of every organisation: how many and how long, never whose. Looked at by the background, read by /metrics and
@@ -30,7 +31,7 @@ export const ageMs = (since: Date | null, now: Date): number =>
 export async function readBacklog({ kysely }: Database, at: Date): Promise<Backlog> {
   const { rows } = await sql<Backlog>`
     select e.waiting as "eventsWaiting", e.oldest as "oldestEvent", d.due as "deliveriesDue", d.oldest as "oldestDelivery",
-      (select count(*) from license_purchase where state = 'in_review') + (select count(*) from license_renewal where state = 'in_review')
+      (select count(*) from license_purchase where ${isForReview}) + (select count(*) from license_renewal where state = 'in_review')
         + (select count(*) from license_termination where state = 'in_review') as "inReview",
       (select count(*) from ledger_check where cardinality(differing) > 0) as "booksDiffering",
       c.behind as "chainBehindBlocks", c.read_at as "chainReadAt"

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { inOrg } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
+import { isForReview } from './for-review.ts'
 import { type InstanceRow, instance } from './instance-store.ts'
 import { nextPurchase } from './purchase-machine.ts'
 import { type PurchaseRow, purchase } from './purchase-store.ts'
@@ -32,8 +33,7 @@ export interface InReview {
 export async function waitingForReview(db: Db, orgId: string): Promise<readonly InReview[]> {
   const { rows } = await sql<InReview>`
     select 'purchase' as kind, purchase_id as "purchaseId", name, provider, amount::text as amount, reason, updated_at as since
-    from license_purchase where org_id = ${orgId}
-      and (state = 'in_review' or state = 'compensating' and money = 'held' and attempts >= ${MOST_UNKNOWN})
+    from license_purchase where org_id = ${orgId} and ${isForReview}
     union all
     select 'renewal', r.renewal_id, i.name, i.provider, r.amount::text, r.reason, r.updated_at
     from license_renewal r join license_instance i on i.org_id = r.org_id and i.instance_id = r.instance_id
