@@ -33,6 +33,9 @@ export const runsTenant = (holder: Holder, tenantId: string): boolean =>
 export const holdsOrgRole = ({ orgRoles }: Pick<Holder, 'orgRoles'>, role: OrgRole): boolean =>
   orgRoles.some((held) => held === role || (INCLUDED[held]?.includes(role) ?? false))
 
+/** Whoever manages the money of the organisation sees all of it: what was bought by whom, every budget, every charge. */
+export const managesMoney = (holder: Pick<Holder, 'orgRoles'>): boolean => holdsOrgRole(holder, 'ORG_BILLING_MANAGER')
+
 /** An administrator of a tenant holds every role in it; other roles include nothing but themselves. */
 export const holdsTenantRole = (holder: Holder, { tenantId, role }: TenantRoleEntry): boolean =>
   runsTenant(holder, tenantId) || holder.tenantRoles.some((held) => held.tenantId === tenantId && held.role === role)

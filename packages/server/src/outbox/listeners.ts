@@ -1,6 +1,6 @@
 import { EVENT_TYPES, type EventType, holds, type OrgRole, permissionsOfUser } from '@strongroom/contract'
 import { sql } from 'kysely'
-import { asOrgRoles, holdsOrgRole, holdsTenantRole, runsTenant, type TenantRoleEntry } from '../access/roles.ts'
+import { asOrgRoles, holdsTenantRole, managesMoney, runsTenant, type TenantRoleEntry } from '../access/roles.ts'
 import type { Db } from '../db/database.ts'
 
 // Who may hear of what, decided at the moment it is told: what a listener could read now.
@@ -76,8 +76,6 @@ const worksIn = (listener: Listener, tenantId: string): boolean =>
   listener.tenantId === tenantId ||
   runsTenant(listener, tenantId) ||
   listener.tenantRoles.some((held) => held.tenantId === tenantId)
-
-const managesMoney = (listener: Listener): boolean => holdsOrgRole(listener, 'ORG_BILLING_MANAGER')
 
 /** As budgets are seen: one of a single principal by itself and by who manages it; one of a tenant by who works there. */
 function seesBudget(listener: Listener, { tenantId, principal }: EventScope): boolean {

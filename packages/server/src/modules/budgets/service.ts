@@ -1,5 +1,5 @@
 import { type Budget, type BudgetRule, type budgets, money } from '@strongroom/contract'
-import { holdsOrgRole, tenantsRunBy } from '../../access/roles.ts'
+import { managesMoney, tenantsRunBy } from '../../access/roles.ts'
 import { record } from '../../audit/record.ts'
 import { type TxCtx, transact } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
@@ -14,8 +14,6 @@ import * as store from './store.ts'
 // Who sees and who sets budgets. Everybody sees what applies to them; billing managers of the organisation set all, budget managers
 // of a tenant those of the tenant, its agents and its people.
 
-const managesOrg = ({ principal }: TxCtx): boolean => holdsOrgRole(principal, 'ORG_BILLING_MANAGER')
-
 /** Tenants that are run by somebody, and those whose budgets they manage. */
 const managedTenants = ({ principal }: TxCtx): readonly string[] => [
   ...(tenantsRunBy(principal) ?? []),
@@ -26,7 +24,7 @@ async function sightOf(ctx: TxCtx): Promise<store.Sight> {
   return {
     orgId: ctx.principal.orgId,
     own: (await subjectsOf(ctx)).map(subjectText),
-    managesOrg: managesOrg(ctx),
+    managesOrg: managesMoney(ctx.principal),
     managedTenants: managedTenants(ctx),
   }
 }
@@ -35,7 +33,7 @@ async function sightOf(ctx: TxCtx): Promise<store.Sight> {
 async function ensureManages(ctx: TxCtx, subject: Subject): Promise<void> {
   const tenants = await store.tenantsOfSubject(ctx.db, ctx.principal.orgId, subject)
   const isManaged = tenants?.some((tenant) => managedTenants(ctx).includes(tenant)) ?? false
-  if (tenants && (managesOrg(ctx) || isManaged)) return
+  if (tenants && (managesMoney(ctx.principal) || isManaged)) return
   const isOwn = (await subjectsOf(ctx)).some((own) => subjectText(own) === subjectText(subject))
   if (!isOwn) throw new ApiError('budget_subject_not_found')
   throw new ApiError('role_required', {
@@ -144,7 +142,7 @@ export const update: Handler<typeof budgets.update> = (ctx, { params, body }) =>
     const { db, principal } = ctx
     const seen = await openBudget(ctx, params.id)
     // Whoever manages all budgets also ends those of somebody who is gone.
-    if (!managesOrg(ctx)) await ensureManages(ctx, { type: seen.subjectType, id: seen.subjectId })
+    if (!managesMoney(ctx.principal)) await ensureManages(ctx, { type: seen.subjectType, id: seen.subjectId })
     const locked = found(await store.lockBudget(db, principal.orgId, params.id), 'budget_not_found')
     if (body.version !== undefined && body.version !== locked.version) throw new ApiError('budget_conflict')
     // Read again under the lock: what is not in the body stays as it is now.

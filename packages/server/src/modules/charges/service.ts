@@ -1,5 +1,5 @@
 import { type billing, money, type Output } from '@strongroom/contract'
-import { holdsOrgRole } from '../../access/roles.ts'
+import { managesMoney } from '../../access/roles.ts'
 import { type TxCtx, transact } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
@@ -14,7 +14,7 @@ import { knownMonths, type MonthState } from './store.ts'
 type Charges = Output<typeof billing.distributorCharges>
 
 function seenBy({ principal }: TxCtx): Scope['seenBy'] {
-  if (principal.type === 'operator' || holdsOrgRole(principal, 'ORG_BILLING_MANAGER')) return undefined
+  if (principal.type === 'operator' || managesMoney(principal)) return undefined
   const managing = ['TENANT_BUDGET_MANAGER', 'TENANT_ADMIN']
   const tenants = principal.tenantRoles.filter(({ role }) => managing.includes(role)).map(({ tenantId }) => tenantId)
   return { buyer: principal.id, tenants }

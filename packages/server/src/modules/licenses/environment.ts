@@ -1,5 +1,6 @@
 import type { licenses } from '@strongroom/contract'
 import { proveItemRow } from '@strongroom/protocol'
+import { managesMoney } from '../../access/roles.ts'
 import { openVault, type ReadableVault } from '../../access/vaults.ts'
 import { record } from '../../audit/record.ts'
 import { type TxCtx, transact } from '../../context.ts'
@@ -9,13 +10,13 @@ import { listAnswer } from '../../http/pagination.ts'
 import { signedVault, signedWithKeys } from '../vaults/answer.ts'
 import * as vaults from '../vaults/store.ts'
 import { hasEnded, type InstanceRow, instance, listInstances } from './instance-store.ts'
-import { managesMoney, openInstance } from './open.ts'
+import { openInstance } from './open.ts'
 import { showLicense } from './show.ts'
 
 export const list: Handler<typeof licenses.list> = (ctx, { query }) =>
   transact(ctx, async (ctx) => {
     const { db, principal } = ctx
-    const buyer = managesMoney(ctx) ? undefined : principal.id
+    const buyer = managesMoney(principal) ? undefined : principal.id
     return listAnswer('data', await listInstances(db, principal.orgId, buyer, query), showLicense)
   })
 

@@ -1,4 +1,4 @@
-import { holdsOrgRole } from '../../access/roles.ts'
+import { managesMoney } from '../../access/roles.ts'
 import type { TxCtx } from '../../context.ts'
 import { found } from '../../errors.ts'
 import { type InstanceRow, instance } from './instance-store.ts'
@@ -7,10 +7,7 @@ import { type TerminationRow, termination } from './termination-store.ts'
 
 // Who sees what was bought: the buyer, and whoever manages the money of the organisation. For everybody else it does not exist.
 
-export const managesMoney = ({ principal }: Pick<TxCtx, 'principal'>): boolean =>
-  holdsOrgRole(principal, 'ORG_BILLING_MANAGER')
-
-const sees = (ctx: TxCtx, buyer: string): boolean => buyer === ctx.principal.id || managesMoney(ctx)
+const sees = ({ principal }: TxCtx, buyer: string): boolean => buyer === principal.id || managesMoney(principal)
 
 export async function openPurchase(ctx: TxCtx, purchaseId: string): Promise<PurchaseRow> {
   const row = await purchase(ctx.db, ctx.principal.orgId, purchaseId)
