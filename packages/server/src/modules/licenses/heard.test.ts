@@ -21,7 +21,7 @@ import { type EventScope, heardBy } from '../../outbox/listeners.ts'
 // Who hears of purchases, licences and budgets is who could read them. Catches: somebody of the same tenant who hears what others buy, or how
 // full the budget of somebody else is; the buyer, or who manages the money, hearing nothing; a budget of everybody told to the tenant of who
 // spent. Seen red: licences told to the tenant; the buyer left out at the beginning, of a licence, of a termination; budgets of one principal
-// told to the tenant, and to nobody who manages them; thresholds told to the tenant of who spent.
+// told to the tenant, and to nobody who manages them; thresholds told to the tenant of who spent; a hold told as a bare number.
 
 let scene: ProviderScene
 let org: LicenseOrg
@@ -61,6 +61,7 @@ const heard = async (principal: string, pattern: string): Promise<string[]> => {
   const told = await inDb((db) => heardBy(db, org.orgId, owner, events, scene.h.deps.now()))
   return told.map(({ type }) => type)
 }
+const MONEY = { currency: 'USD', scale: 6, amount: expect.stringMatching(/^-?[0-9]+$/) }
 const agentOf = ({ agentId }: { readonly agentId: string }): string => `agent:${agentId}`
 
 it('tells of what was bought its buyer, and who manages the money, and nobody else of the tenant', async () => {
@@ -81,6 +82,18 @@ it('tells of what was bought its buyer, and who manages the money, and nobody el
   expect(await heard(`user:${userId}`, 'license.%')).toEqual(types)
   expect(await heard(agentOf(colleague), 'license.%')).toEqual([])
   expect(await heard(agentOf(manager), 'license.%')).toEqual([])
+})
+
+it('says amounts as the API does: with their currency and scale', async () => {
+  const { rows } = await inDb((db) =>
+    sql<{ type: string; amount: unknown }>`
+      select type, body::jsonb -> 'data' -> 'object' -> 'amount' as amount from outbox_event
+      where body::jsonb -> 'data' -> 'object' ? 'amount' order by seq`.execute(db),
+  )
+  expect(rows.map(({ type }) => type)).toEqual(
+    expect.arrayContaining(['billing.hold.created', 'billing.charge.posted']),
+  )
+  for (const { type, amount } of rows) expect([type, amount]).toEqual([type, expect.objectContaining(MONEY)])
 })
 
 it('tells of a budget whom it binds and who manages it, whoever spends', async () => {
