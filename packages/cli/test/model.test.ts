@@ -7,7 +7,7 @@ import { type Command, isGroup } from '../src/model/command.ts'
 import { complete } from '../src/model/complete.ts'
 import { completionScript, SHELLS } from '../src/model/completion.ts'
 import { GLOBALS } from '../src/model/globals.ts'
-import { commandHelp, commandsHelp, rootHelp } from '../src/model/help.ts'
+import { commandHelp, commandsHelp, groupHelp, rootHelp, wholeHelp } from '../src/model/help.ts'
 import { manPage } from '../src/model/man.ts'
 import { mapOfEverything, mapText } from '../src/model/map.ts'
 import { nearest } from '../src/model/nearest.ts'
@@ -18,28 +18,78 @@ import { pick } from '../src/output/pick.ts'
 import { safeText } from '../src/output/safe-text.ts'
 import { shellLine } from '../src/output/shell-line.ts'
 import { PLAIN } from '../src/output/style.ts'
-import { table } from '../src/output/table.ts'
+import { table, widthOf } from '../src/output/table.ts'
 import type { Io } from '../src/place/io.ts'
 import { runCli } from '../src/run-cli.ts'
 
-// Catches: a command without an example or with one that names another command, help that does not fit a screen, a flag that
-// shadows a global one, a flag that takes a secret on the command line, a name that moves the cursor, a schema that cannot be asked
-// for, a next command that is another one for the shell; a command that the first screen does not name. Seen red: names put into it as they are,
-// a heading left out of the first screen.
+// Catches: a command without an example or with one that names another command, without a next step or with one that does not exist, help
+// that does not fit a screen, a flag that no help names, a flag that shadows a global one, a flag that takes a secret on the command line, a
+// name that moves the cursor, a schema that cannot be asked for, a next command that is another one for the shell; a command that the first
+// screen does not name. Seen red: names put into it as they are, a heading left out of the first screen; rare flags shown like others, and
+// not at all; descriptions not wrapped, a next step misspelt, a group with a verb too many.
 
 const everyCommand = async () => (await walk()).map(({ path, command }) => [path, command] as const)
 
-it('gives every command a summary, a runnable example of itself and help that fits a screen', async () => {
-  const wrong = (await everyCommand()).flatMap(([path, command]) => {
-    const lines = commandHelp(path, command, PLAIN).split('\n')
-    const isOwn = command.examples.some(({ run }) => run.includes(`strongroom ${path}`))
+/** What a screen of 24 lines of 80 columns does not hold, with the prompt on the last of them. */
+const beyondScreen = (path: string, help: string): string[] => {
+  const lines = help.split('\n')
+  return [
+    ...(lines.length < 24 ? [] : [`${path}: help has ${lines.length} lines`]),
+    ...lines.filter((line) => widthOf(line) > 80).map((line) => `${path}: ${widthOf(line)} columns: ${line}`),
+  ]
+}
+
+/** The line under a label, or nothing. */
+const labelled = (label: string, help: string): string | undefined =>
+  new RegExp(`^${label} +(.+)$`, 'm').exec(help)?.[1]
+
+it('gives every command a summary, a runnable example of itself, a next step, and help that fits a screen', async () => {
+  const all = await everyCommand()
+  const paths = new Set(all.map(([path]) => path))
+  const wrong = all.flatMap(([path, command]) => {
+    const help = commandHelp(path, command, PLAIN)
+    const isOwn = command.examples.some(
+      ({ run }) => run.includes(`strongroom ${path}`) && help.includes(`\n  ${run}\n`),
+    )
+    const next = labelled('next', help) ?? ''
+    const [noun, verb] = findPath(next.slice(next.indexOf('strongroom ') + 11).split(' ')).path
+    const isThere = next.includes('strongroom ') && [noun, `${noun} ${verb}`].some((known) => paths.has(known ?? ''))
     return [
+      ...beyondScreen(path, help),
       ...(isOwn ? [] : [`${path}: no example of itself`]),
-      ...(lines.length <= 48 ? [] : [`${path}: help has ${lines.length} lines`]),
-      ...lines.filter((line) => line.length > 130).map((line) => `${path}: ${line.length} columns`),
+      ...(isThere ? [] : [`${path}: next is no command: ${next}`]),
     ]
   })
   expect(wrong).toEqual([])
+})
+
+it('gives every group a line for each verb, an example and a next step, on one screen', async () => {
+  for (const [name, { load }] of Object.entries(TREE)) {
+    const noun = await load()
+    if (!isGroup(noun)) continue
+    const help = groupHelp(name, noun, PLAIN)
+    expect(beyondScreen(name, help)).toEqual([])
+    expect(Object.keys(noun.verbs).filter((verb) => !help.includes(`\n  ${verb} `))).toEqual([])
+    expect(labelled('try', help)).toContain(`strongroom ${name} `)
+    expect(labelled('next', help)).toBe(`strongroom ${name} VERB --help`)
+  }
+})
+
+it('names every flag on the screen, and says what each does where all of it is asked for', async () => {
+  const words = (text: string): string => text.replaceAll(/\s+/g, ' ')
+  const lost = (await everyCommand()).flatMap(([path, command]) => {
+    const help = commandHelp(path, command, PLAIN)
+    const whole = words(wholeHelp(path, command, PLAIN))
+    expect(
+      wholeHelp(path, command, PLAIN)
+        .split('\n')
+        .filter((line) => widthOf(line) > 80),
+    ).toEqual([])
+    return Object.entries(command.flags)
+      .filter(([name, { summary }]) => !(help.includes(`--${name}`) && whole.includes(words(summary))))
+      .map(([name]) => `${path} --${name}`)
+  })
+  expect(lost).toEqual([])
 })
 
 it('shows what there is on one screen, names every command, and has a line for each where that is asked for', () => {

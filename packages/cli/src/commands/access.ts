@@ -42,6 +42,7 @@ const list = command({
   args: {},
   flags: TARGET,
   examples: [{ run: 'strongroom access list --vault prod', does: 'the signed list of a vault' }],
+  next: 'strongroom access explain WHO VAULT',
   output: accessShape,
   run: async (cli, { flags }) => {
     const strongroom = await cli.strongroom()
@@ -72,6 +73,7 @@ const revoke = command({
     'allow-self': flag.on('also where it is your own entry'),
   },
   examples: [{ run: 'strongroom access revoke checkout-bot --vault prod', does: 'everybody else stays' }],
+  next: 'strongroom access who-can-decrypt VAULT',
   output: accessShape,
   run: async (cli, { args, flags }) =>
     (await changes()).revokeFrom(cli, await targetOf(cli, flags), args.who, {
@@ -85,8 +87,9 @@ const replace = command({
   args: { entries: arg.rest('WHO:ROLE, one for each') },
   flags: { ...TARGET, 'allow-self': flag.on('also where you are not among them') },
   examples: [
-    { run: 'strongroom access replace ada@northwind.test:admin checkout-bot:read --vault prod', does: 'nobody else' },
+    { run: 'strongroom access replace ada@acme.dev:admin checkout-bot:read --vault prod', does: 'nobody else' },
   ],
+  next: 'strongroom access list --vault VAULT',
   output: accessShape,
   run: async (cli, { args, flags }) => {
     const { findPrincipal } = await import('../place/principals.ts')
@@ -114,6 +117,7 @@ const explain = command({
   args: { who: WHO, vault: arg.one('name or id of a vault', { completes: 'vault' }) },
   flags: {},
   examples: [{ run: 'strongroom access explain checkout-bot prod', does: 'entry, role, keys, and what follows' }],
+  next: 'strongroom access list --vault VAULT',
   output: async () => (await shapes()).explainShape,
   run: async (cli, { args }) => {
     const { findPrincipal } = await import('../place/principals.ts')
@@ -160,6 +164,7 @@ const whoCanDecrypt = command({
   examples: [
     { run: 'strongroom access who-can-decrypt prod/stripe/secret_key', does: 'wrapped keys, not list entries' },
   ],
+  next: 'strongroom access explain WHO VAULT',
   output: async () => (await import('../schemas/vault.ts')).holdersShape,
   run: async (cli, { args }) => {
     const [name = ''] = args.vault.replace(/^sr:\/\//, '').split('/')

@@ -78,6 +78,7 @@ export const activity = command({
     { run: 'strongroom activity --kind money', does: 'budgets, payments, and how the credit moved' },
     { run: 'strongroom activity prod --follow --json', does: 'a line of JSON for each change, as it happens' },
   ],
+  next: 'strongroom audit',
   output: async () => (await import('../schemas/monitoring.ts')).activityShape,
   run: async (cli, { args, flags }) => {
     const [who, vault] = [await namesOf(cli), await vaultNamer(cli)]

@@ -40,6 +40,7 @@ export const api = command({
     { run: 'strongroom api GET /me', does: 'as the server says it' },
     { run: 'strongroom api GET /agent --paginate', does: 'all of them' },
   ],
+  next: 'strongroom open docs',
   output: async () => (await import('typebox')).Type.Unknown(),
   run: async (cli, { args, flags }) => {
     const method = METHODS.find((known) => known === args.method.toUpperCase())

@@ -2,7 +2,7 @@ import type { Budget } from '@strongroom/contract'
 import type { NewBudget } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import { arg, command, flag, type Group } from '../model/command.ts'
+import { arg, command, flag, type Group, rare } from '../model/command.ts'
 import { readMoney, shownMoney } from '../output/money.ts'
 import { table } from '../output/table.ts'
 import { findAgent } from './agent/find.ts'
@@ -15,10 +15,12 @@ const LIMITS = {
   weekly: flag.text('so much a week', 'USD'),
   monthly: flag.text('so much a month', 'USD'),
   total: flag.text('so much in all', 'USD'),
-  rolling: flag.text('so much in any 24 hours', 'USD'),
-  timezone: flag.text('where days begin; UTC if not given', 'ZONE'),
   'at-once': flag.text('so much in one purchase', 'USD'),
   notify: flag.on('tell, and stop nothing'),
+  ...rare({
+    rolling: flag.text('so much in any 24 hours', 'USD'),
+    timezone: flag.text('where days begin; UTC if not given', 'ZONE'),
+  }),
 } as const
 
 interface LimitFlags {

@@ -9,6 +9,7 @@ export const completion = command({
     { run: 'strongroom completion bash >> ~/.bashrc', does: 'for bash' },
     { run: 'strongroom completion fish > ~/.config/fish/completions/strongroom.fish', does: 'for fish' },
   ],
+  next: 'strongroom help commands',
   output: async () => (await import('../schemas/machine.ts')).scriptShape,
   run: async (_, { args }) => {
     const script = completionScript(args.shell as Shell)
@@ -22,6 +23,7 @@ export const completing = command({
   args: { words: arg.rest('the line that is being typed') },
   flags: {},
   examples: [{ run: 'strongroom __complete -- vault l', does: 'list' }],
+  next: 'strongroom completion SHELL',
   output: async () => (await import('../schemas/machine.ts')).namesShape,
   run: async (cli, { args }) => {
     const { complete } = await import('../model/complete.ts')

@@ -53,6 +53,7 @@ const get = command({
   args: { key: KEY },
   flags: {},
   examples: [{ run: 'strongroom config get default', does: 'the profile that commands use' }],
+  next: 'strongroom config list',
   output: async () => (await shapes()).configValueShape,
   run: async (cli, { args }) => {
     const config = await readConfigFile(cli.paths.config)
@@ -132,6 +133,7 @@ const list = command({
   args: {},
   flags: {},
   examples: [{ run: 'strongroom config list', does: 'the default profile and all profiles' }],
+  next: 'strongroom config set KEY VALUE',
   output: async () => (await shapes()).configListShape,
   run: async (cli) => {
     const config = await readConfigFile(cli.paths.config)
@@ -146,6 +148,7 @@ const path = command({
   args: {},
   flags: {},
   examples: [{ run: 'strongroom config path --pick data.config', does: 'only the configuration file' }],
+  next: 'strongroom doctor',
   output: async () => (await shapes()).configPathShape,
   run: async (cli) => {
     const { runtime, ...rest } = cli.paths

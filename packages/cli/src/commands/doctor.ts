@@ -76,6 +76,7 @@ export const doctor = command({
     { run: 'strongroom doctor', does: 'a line for each check' },
     { run: 'strongroom doctor --bundle report.json', does: 'for whoever helps you; nothing secret is in it' },
   ],
+  next: 'strongroom explain CODE',
   output: async () => (await import('../schemas/config.ts')).doctorShape,
   run: async (cli, { flags }) => {
     const checks = await withProgress(cli, 'looking', () => lookAtAll(cli))

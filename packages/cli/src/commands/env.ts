@@ -1,5 +1,5 @@
 import { ensureNotAgent } from '../cli.ts'
-import { command, flag } from '../model/command.ts'
+import { command, flag, rare } from '../model/command.ts'
 
 const FORMATS = ['dotenv', 'json', 'shell', 'docker', 'compose', 'systemd', 'github', 'yaml'] as const
 
@@ -15,16 +15,18 @@ export const env = command({
     project: flag.text('variables of this project', 'NAME', { completes: 'project' }),
     env: flag.many('environment of strongroom.toml', 'NAME'),
     dotenv: flag.many('dotenv file with sr:// references', 'FILE', { completes: 'file' }),
-    'env-file': flag.many('as --dotenv; Node itself reads it too: only for files you wrote', 'FILE', {
-      completes: 'file',
-    }),
     only: flag.many('only these variables', 'A,B'),
-    except: flag.many('not these variables', 'A,B'),
-    prefix: flag.text('put this before every name', 'TEXT'),
-    rename: flag.many('another name for a variable', 'OLD=NEW'),
-    conflict: flag.choice('who wins where two sources give a name', ['error', 'vault', 'process'] as const),
-    fresh: flag.choice('when to ask the server rather than the cache', ['auto', 'always', 'never'] as const),
-    'max-age': flag.duration('of a cached answer'),
+    ...rare({
+      'env-file': flag.many('as --dotenv; Node itself reads it too: only for files you wrote', 'FILE', {
+        completes: 'file',
+      }),
+      except: flag.many('not these variables', 'A,B'),
+      prefix: flag.text('put this before every name', 'TEXT'),
+      rename: flag.many('another name for a variable', 'OLD=NEW'),
+      conflict: flag.choice('who wins where two sources give a name', ['error', 'vault', 'process'] as const),
+      fresh: flag.choice('when to ask the server rather than the cache', ['auto', 'always', 'never'] as const),
+      'max-age': flag.duration('of a cached answer'),
+    }),
   },
   examples: [
     { run: 'strongroom env --names', does: 'which variables a process would get' },

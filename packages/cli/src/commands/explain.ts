@@ -15,6 +15,7 @@ export const explain = command({
     { run: 'strongroom explain no_wrapped_key', does: 'what happened, what to do, which exit code' },
     { run: 'strongroom explain log_rollback', does: 'codes of the protocol too' },
   ],
+  next: 'strongroom doctor',
   output: async () => (await import('../schemas/config.ts')).explainShape,
   run: async (cli, { args }) => {
     const codes = await everyCode()

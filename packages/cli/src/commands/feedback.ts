@@ -14,6 +14,7 @@ export const feedback = command({
     request: flag.text('the request id of an answer', 'ID'),
   },
   examples: [{ run: 'echo "…" | strongroom feedback "no way to tag items"', does: 'details come from standard input' }],
+  next: 'strongroom doctor',
   output: async () => (await import('../schemas/feedback.ts')).feedbackShape,
   run: async (cli, { args, flags }) => {
     const piped = cli.io.stdin.isTTY ? '' : (await readAll(cli.io.stdin, 20_000)).toString('utf8').trim()

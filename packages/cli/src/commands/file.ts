@@ -84,6 +84,7 @@ const get = command({
     { run: 'strongroom file get prod/tls/server.pem', does: 'as ./server.pem, mode 0600' },
     { run: 'strongroom file get prod/backups/shop.sql --out - | psql shop', does: 'into another program' },
   ],
+  next: 'strongroom file list vault/item',
   output: async () => (await shapes()).savedShape,
   run: async (cli, { args, flags }) => {
     ensureNotAgent(cli)

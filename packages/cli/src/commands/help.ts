@@ -9,17 +9,18 @@ export const help = command({
   args: { words: arg.rest('a command, `commands` or `flags`', { completes: 'command' }) },
   flags: { map: flag.on('the whole command line on one page') },
   examples: [
-    { run: 'strongroom help run', does: 'one command' },
+    { run: 'strongroom help run', does: 'all there is to say of one command' },
     { run: 'strongroom help commands', does: 'all of them, a line each' },
     { run: 'strongroom help --map --json', does: 'everything, for programs' },
   ],
+  next: 'strongroom help commands',
   output: async () => (await shapes()).helpShape,
   run: async (cli, { args, flags }) => {
     if (flags.map) {
       const { mapOfEverything, mapText } = await import('../model/map.ts')
       return { data: await mapOfEverything(), text: await mapText() }
     }
-    const { commandHelp, commandsHelp, flagsHelp, groupHelp, rootHelp } = await import('../model/help.ts')
+    const { commandsHelp, flagsHelp, groupHelp, rootHelp, wholeHelp } = await import('../model/help.ts')
     const [first, second] = args.words
     const said = (text: string) => ({ data: { text }, text })
     if (first === undefined) return said(rootHelp(cli.style))
@@ -27,9 +28,9 @@ export const help = command({
     if (first === 'commands') return said(commandsHelp(cli.style))
     const noun = Object.hasOwn(TREE, first) ? await TREE[first]?.load() : undefined
     if (!noun) throw new CliError('usage', `there is no strongroom ${first}`, { fix: 'strongroom help' })
-    if (!isGroup(noun)) return said(commandHelp(first, noun, cli.style))
+    if (!isGroup(noun)) return said(wholeHelp(first, noun, cli.style))
     const verb = second === undefined ? undefined : noun.verbs[second]
-    return said(verb ? commandHelp(`${first} ${second}`, verb, cli.style) : groupHelp(first, noun, cli.style))
+    return said(verb ? wholeHelp(`${first} ${second}`, verb, cli.style) : groupHelp(first, noun, cli.style))
   },
 })
 
@@ -38,6 +39,7 @@ export const man = command({
   args: { words: arg.rest('a command', { completes: 'command' }) },
   flags: {},
   examples: [{ run: 'strongroom man run | man -l -', does: 'as a page' }],
+  next: 'strongroom help commands',
   output: async () => (await shapes()).scriptShape,
   run: async (_, { args }) => {
     const { everyCommand } = await import('../model/walk.ts')

@@ -155,13 +155,13 @@ export const init = command({
     email: flag.text('your email', 'EMAIL'),
     'passphrase-file': flag.text('file with the passphrase, - for standard input', 'FILE', { completes: 'file' }),
     'setup-token-file': flag.text('file with the setup token of a server elsewhere', 'FILE', { completes: 'file' }),
-    invite: flag.text('join instead: file with the invite link, - for standard input', 'FILE', { completes: 'file' }),
+    invite: flag.text('join: file with the invite link, - for standard input', 'FILE', { completes: 'file' }),
     kit: flag.text('where the recovery kit is written', 'FILE', { completes: 'file' }),
   },
   examples: [
     { run: 'strongroom init', does: 'asks for what it needs' },
     {
-      run: 'strongroom init --org Northwind --name "Ada Park" --email ada@northwind.test --passphrase-file passphrase.txt',
+      run: 'strongroom init --org Acme --name Ada --email ada@acme.io --passphrase-file pw',
       does: 'asks nothing',
     },
     { run: 'strongroom init --invite link.txt --server https://vault.example.com', does: 'join with an invite' },

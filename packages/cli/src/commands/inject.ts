@@ -1,5 +1,5 @@
 import { ensureNotAgent } from '../cli.ts'
-import { command, flag } from '../model/command.ts'
+import { command, flag, rare } from '../model/command.ts'
 
 const TYPES = ['json', 'yaml', 'toml', 'env', 'shell', 'xml', 'text'] as const
 
@@ -11,18 +11,20 @@ export const inject = command({
   flags: {
     in: flag.text('the template, also -i; standard input if absent', 'FILE', { completes: 'file' }),
     out: flag.text('the file to write, also -o; standard output if absent', 'FILE', { completes: 'file' }),
-    type: flag.choice('kind of file, if its ending does not say', TYPES),
-    mode: flag.text('permissions of the file', '0600'),
-    force: flag.on('replace a file that is there'),
+    type: flag.choice('kind of file, if not by its ending', TYPES),
     vault: flag.many('variables of this vault', 'NAME', { completes: 'vault' }),
     project: flag.text('variables of this project', 'NAME', { completes: 'project' }),
     env: flag.many('environment of strongroom.toml', 'NAME'),
     dotenv: flag.many('dotenv file with sr:// references', 'FILE', { completes: 'file' }),
-    'env-file': flag.many('as --dotenv; Node itself reads it too: only for files you wrote', 'FILE', {
-      completes: 'file',
+    ...rare({
+      force: flag.on('replace a file that is there'),
+      mode: flag.text('permissions of the file', '0600'),
+      'env-file': flag.many('as --dotenv; Node itself reads it too: only for files you wrote', 'FILE', {
+        completes: 'file',
+      }),
+      fresh: flag.choice('when to ask the server rather than the cache', ['auto', 'always', 'never'] as const),
+      'max-age': flag.duration('of a cached answer'),
     }),
-    fresh: flag.choice('when to ask the server rather than the cache', ['auto', 'always', 'never'] as const),
-    'max-age': flag.duration('of a cached answer'),
   },
   examples: [
     { run: 'strongroom inject -i config.yaml.tpl -o config.yaml', does: 'a file that only you can read' },

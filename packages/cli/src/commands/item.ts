@@ -207,10 +207,11 @@ const edit = command({
   },
   examples: [
     {
-      run: 'strongroom item edit prod/stripe --rename-field key=STRIPE_SECRET_KEY --env STRIPE_SECRET_KEY',
+      run: 'strongroom item edit prod/app --rename-field key=STRIPE_KEY --env STRIPE_KEY',
       does: 'a label is the name of the variable',
     },
   ],
+  next: 'strongroom item show VAULT/ITEM',
   output: itemShape,
   run: async (cli, { args, flags }) => {
     const { vault, item } = placeOf(args.item)
@@ -231,6 +232,7 @@ const move = command({
   args: { item: ITEM, to: arg.one('name or id of the other vault', { completes: 'vault' }) },
   flags: {},
   examples: [{ run: 'strongroom item move staging/stripe prod', does: 'in one entry of the log' }],
+  next: 'strongroom item list VAULT',
   output: itemShape,
   run: async (cli, { args }) => {
     const { vault, item } = placeOf(args.item)

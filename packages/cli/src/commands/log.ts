@@ -70,6 +70,7 @@ const prove = command({
   args: { ref: arg.one('vault/item/field', { completes: 'ref' }) },
   flags: {},
   examples: [{ run: 'strongroom log prove prod/stripe/secret_key', does: 'without showing the value' }],
+  next: 'strongroom verify',
   output: async () => (await import('../schemas/receipt.ts')).receiptShape,
   run: async (cli, { args }) => {
     const strongroom = await cli.strongroom()

@@ -1,6 +1,6 @@
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import { command, flag, type Result } from '../model/command.ts'
+import { command, flag, type Result, rare } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { ensureProfileName, type Profile, readConfigFile } from '../place/config-file.ts'
@@ -46,11 +46,13 @@ export const login = command({
     email: flag.text('your email', 'EMAIL'),
     kit: flag.text('your recovery kit', 'FILE', { completes: 'file' }),
     'passphrase-file': flag.text('file with the passphrase, - for standard input', 'FILE', { completes: 'file' }),
-    'device-secret-file': flag.text('file with the device secret SRD1-…', 'FILE', { completes: 'file' }),
     recover: flag.on('with the recovery code, and a new passphrase'),
-    'recovery-code-file': flag.text('file with the recovery code SRR1-…', 'FILE', { completes: 'file' }),
-    'new-kit': flag.text('where the new recovery kit is written, with --recover', 'FILE', { completes: 'file' }),
-    bundle: flag.text('save the bundle of an agent as a profile; - for standard input', 'FILE', { completes: 'file' }),
+    bundle: flag.text('save the bundle of an agent; - for standard input', 'FILE', { completes: 'file' }),
+    ...rare({
+      'device-secret-file': flag.text('file with the device secret SRD1-…', 'FILE', { completes: 'file' }),
+      'recovery-code-file': flag.text('file with the recovery code SRR1-…', 'FILE', { completes: 'file' }),
+      'new-kit': flag.text('where the new recovery kit is written, with --recover', 'FILE', { completes: 'file' }),
+    }),
   },
   examples: [
     { run: 'strongroom login', does: 'a new session on this machine' },

@@ -51,6 +51,7 @@ export const logs = command({
     limit: flag.count('at most so many; 50 if not given'),
   },
   examples: [{ run: 'strongroom logs --status 4xx --since 1h', does: 'what was refused in the last hour' }],
+  next: 'strongroom stats',
   output: async () => (await shapes()).requestsShape,
   run: async (cli, { flags }) => {
     ensureStatus(flags.status)
@@ -97,6 +98,7 @@ export const audit = command({
     { run: 'strongroom audit --refused --since 24h', does: 'who tried what they may not' },
     { run: 'strongroom audit --export > audit.ndjson', does: 'all of it, for another system' },
   ],
+  next: 'strongroom verify',
   output: async () => (await shapes()).auditShape,
   run: async (cli, { flags }) => {
     const strongroom = await cli.strongroom()

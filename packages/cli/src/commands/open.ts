@@ -58,6 +58,7 @@ export const open = command({
     { run: 'strongroom open', does: 'the console' },
     { run: 'strongroom open activity', does: 'what happened' },
   ],
+  next: 'strongroom open docs',
   output: async () => (await import('../schemas/config.ts')).openShape,
   run: async (cli, { args }) => {
     const page = args.page ?? 'console'

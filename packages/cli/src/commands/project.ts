@@ -76,6 +76,7 @@ const show = command({
   args: { project: PROJECT },
   flags: {},
   examples: [{ run: 'strongroom project show storefront', does: 'which vaults make its environment' }],
+  next: 'strongroom run --project SLUG -- COMMAND',
   output: projectShape,
   run: async (cli, { args }) =>
     shown(cli, await (await cli.strongroom()).projects.get(args.project, { signal: cli.signal })),
@@ -104,6 +105,7 @@ const link = command({
   args: { project: PROJECT, vaults: arg.rest('names or ids, in order', { completes: 'vault' }) },
   flags: {},
   examples: [{ run: 'strongroom project link storefront shared prod', does: 'of a name in both, the first counts' }],
+  next: 'strongroom project show SLUG',
   output: projectShape,
   run: async (cli, { args }) => {
     const strongroom = await cli.strongroom()
@@ -118,6 +120,7 @@ const rename = command({
   examples: [
     { run: 'strongroom project rename storefront --slug shop', does: 'references by the old slug stop working' },
   ],
+  next: 'strongroom project show SLUG',
   output: projectShape,
   run: async (cli, { args, flags }) => {
     const strongroom = await cli.strongroom()
@@ -134,6 +137,7 @@ const archive = command({
   args: { project: PROJECT },
   flags: {},
   examples: [{ run: 'strongroom project archive storefront', does: 'asks first' }],
+  next: 'strongroom project list',
   output: async () => (await import('../schemas/vault.ts')).archivedShape,
   run: async (cli, { args }) => {
     const strongroom = await cli.strongroom()

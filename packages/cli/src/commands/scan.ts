@@ -66,6 +66,7 @@ export const scan = command({
     { run: 'strongroom scan --history', does: 'this repository with all it ever held' },
     { run: 'strongroom scan --install-hook', does: 'a pre-commit hook' },
   ],
+  next: 'strongroom set VAULT/ITEM/FIELD   a new value for each that was found',
   output: async () => (await import('../schemas/scan.ts')).scanShape,
   run: async (cli, { args, flags }) => {
     const root = args.path ?? cli.io.cwd

@@ -4,7 +4,7 @@ import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { explainingKeys } from '../errors/wrapped-key.ts'
 import { exportWish, generated, storeValue } from '../items/store-value.ts'
-import { arg, command, flag } from '../model/command.ts'
+import { arg, command, flag, rare } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { readGiven } from '../place/given-file.ts'
 import { fieldPlace, isVariableName, referenceOf } from '../place/reference.ts'
@@ -70,8 +70,10 @@ export const set = command({
     generate: flag.count('make a random value of this length; it is not shown', 'LENGTH'),
     env: flag.on('export it to processes'),
     'no-env': flag.on('keep it out of the environment of processes'),
-    'if-version': flag.count('write only if the field has this version; 0 if it must be new'),
-    'create-vault': flag.on('make the vault if it is not there'),
+    ...rare({
+      'if-version': flag.count('write only if the field has this version; 0 if it must be new'),
+      'create-vault': flag.on('make the vault if it is not there'),
+    }),
   },
   examples: [
     { run: 'strongroom set prod/stripe/STRIPE_SECRET_KEY', does: 'asks for the value, which is not shown' },

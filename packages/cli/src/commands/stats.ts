@@ -11,6 +11,7 @@ export const stats = command({
   args: {},
   flags: { window: flag.text('of this time; 24h if not given', '24h') },
   examples: [{ run: 'strongroom stats --window 1h', does: 'the last hour' }],
+  next: 'strongroom logs',
   output: async () => (await shapes()).statsShape,
   run: async (cli, { flags }) => {
     const strongroom = await cli.strongroom()

@@ -10,6 +10,7 @@ const list = command({
   args: {},
   flags: {},
   examples: [{ run: 'strongroom trust list', does: 'pinned signers' }],
+  next: 'strongroom trust alarms',
   output: async () => (await shapes()).signersShape,
   run: async (cli) => {
     const strongroom = await cli.strongroom()
@@ -35,6 +36,7 @@ const alarms = command({
   args: {},
   flags: {},
   examples: [{ run: 'strongroom trust alarms', does: 'codes and times' }],
+  next: 'strongroom trust check FILE',
   output: async () => (await import('../schemas/trust.ts')).alarmsShape,
   run: async (cli) => {
     const strongroom = await cli.strongroom()
@@ -61,6 +63,7 @@ const exportAnchor = command({
   args: {},
   flags: {},
   examples: [{ run: 'strongroom trust export > anchor.txt', does: 'to give to another machine' }],
+  next: 'strongroom verify   on the machine that has it',
   output: async () => (await shapes()).anchorShape,
   run: async (cli) => {
     const trustAnchor = await (await cli.strongroom()).transparency.trust.export()
@@ -74,6 +77,7 @@ const pin = command({
   args: { key: arg.one('the whole key id, such as user:…:…') },
   flags: { vault: flag.text('a vault they sign in, to take it over at once', 'NAME', { completes: 'vault' }) },
   examples: [{ run: 'strongroom trust pin user:u_1:3kF… --vault prod', does: 'after you have asked its owner' }],
+  next: 'strongroom trust list',
   output: async () => (await shapes()).signersShape,
   run: async (cli, { args, flags }) => {
     const strongroom = await cli.strongroom()

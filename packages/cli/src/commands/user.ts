@@ -157,6 +157,7 @@ const roles = command({
     { run: 'strongroom user roles bob@northwind.test', does: 'what they hold' },
     { run: 'strongroom user roles bob@northwind.test --org ORG_ADMIN', does: 'nobody gives what they do not hold' },
   ],
+  next: 'strongroom user list',
   output: async () => (await shapes()).userShape,
   run: async (cli, { args, flags }) => {
     const { changeRoles } = await import('../people/roles.ts')

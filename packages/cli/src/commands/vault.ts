@@ -113,6 +113,7 @@ const rename = command({
   args: { vault: VAULT, name: arg.one('the new name') },
   flags: {},
   examples: [{ run: 'strongroom vault rename prod production', does: 'references by the old name stop working' }],
+  next: 'strongroom vault show VAULT',
   output: oneVault,
   run: async (cli, { args }) => {
     const strongroom = await cli.strongroom()
@@ -125,6 +126,7 @@ const classify = command({
   args: { vault: VAULT, class: arg.one(CLASSES.join(', '), { choices: CLASSES }) },
   flags: {},
   examples: [{ run: 'strongroom vault classify prod restricted', does: 'says how it is to be treated' }],
+  next: 'strongroom vault show VAULT',
   output: oneVault,
   run: async (cli, { args }) => {
     const strongroom = await cli.strongroom()
@@ -208,6 +210,7 @@ const rotate = command({
   args: { vault: VAULT },
   flags: {},
   examples: [{ run: 'strongroom vault rotate prod', does: 'after somebody left or a key leaked' }],
+  next: 'strongroom vault holders VAULT',
   output: async () => (await shapes()).rotatedShape,
   run: async (cli, { args }) => {
     const strongroom = await cli.strongroom()
@@ -229,6 +232,7 @@ const signers = command({
   args: { vault: VAULT },
   flags: {},
   examples: [{ run: 'strongroom vault signers prod', does: 'keys, and the log entry that brought each in' }],
+  next: 'strongroom trust list',
   output: async () => (await shapes()).signersShape,
   run: async (cli, { args }) => {
     const strongroom = await cli.strongroom()
@@ -257,6 +261,7 @@ const holders = command({
   args: { vault: VAULT },
   flags: {},
   examples: [{ run: 'strongroom vault holders prod', does: 'everybody who holds its key' }],
+  next: 'strongroom access explain WHO VAULT',
   output: async () => (await shapes()).holdersShape,
   run: async (cli, { args }) => {
     const strongroom = await cli.strongroom()

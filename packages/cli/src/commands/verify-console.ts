@@ -86,14 +86,14 @@ async function againstRelease(
 }
 
 export const verifyConsole = command({
-  summary: 'hold the console that a server serves against the one of this release, or of the log',
+  summary: 'hold the console a server serves against the one of this release, or of the log',
   about:
     'A page that encrypts in the browser trusts the files it is served. This fetches each of them and compares it with the list that this program was built with, or with --manifest. With --log it compares with the build that the policy of your organisation names, in its log: whatever release this program is of, and whoever asks. With --record it compares with the release, and where every file is right, signs the policy that names the build: for administrators of the directory, after an upgrade. Exit code 9 where a file differs. A server can send you one thing and a browser another: run it where the browser is, and use this program itself where that is not enough.',
   args: { url: arg.maybe('address of the server; without it, that of the profile') },
   flags: {
     manifest: flag.text('the build.json of the release you expect', 'FILE', { completes: 'file' }),
     log: flag.on('against the build that the log names'),
-    record: flag.on('name the build in the log, once every file is that of the release'),
+    record: flag.on('name the build in the log, once all files are of the release'),
   },
   examples: [
     { run: 'strongroom verify-console', does: 'the console of your server' },

@@ -13,7 +13,7 @@ const TITLES: Readonly<Record<string, string>> = {
 const titleOf = ({ step }: VerifyStep): string => TITLES[step] ?? step
 
 export const verify = command({
-  summary: 'prove that the log is the one you know, and that everything in it follows the rules',
+  summary: 'prove that the log is the one you know, and that all in it follows the rules',
   about:
     'Reads the whole log, recomputes its root, holds it against the checkpoint this machine saw last, and with --replay checks every change with its documents. What fails leaves evidence in a file; nothing is decrypted.',
   args: {},

@@ -7,6 +7,7 @@ export const version = command({
   args: {},
   flags: {},
   examples: [{ run: 'strongroom version', does: 'what is installed' }],
+  next: 'strongroom doctor',
   output: async () => (await import('../schemas/machine.ts')).versionShape,
   run: async () => ({
     data: { strongroom: VERSION, node: process.versions.node, platform: `${process.platform}-${process.arch}` },

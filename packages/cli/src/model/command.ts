@@ -23,6 +23,8 @@ export interface Flag<T = unknown> {
   readonly value?: string
   readonly choices?: readonly string[]
   readonly completes?: Completes
+  /** `--help` gives its name and leaves what it does to `strongroom help COMMAND`. */
+  readonly isRare?: true
   /** Carries the type of the value; there is nothing in it. */
   readonly of?: T
 }
@@ -55,6 +57,10 @@ export const flag = {
   /** In milliseconds; written `90s`, `15m`, `24h`, `7d`. */
   duration: (summary: string, value = '24h'): Flag<number | undefined> => ({ kind: 'duration', summary, value }),
 }
+
+/** Flags that few need: `--help` has to fit a screen, and names them only. */
+export const rare = <const F extends Flags>(flags: F): F =>
+  Object.fromEntries(Object.entries(flags).map(([name, own]) => [name, { ...own, isRare: true }])) as F
 
 export interface Arg<T = unknown> {
   readonly kind: 'one' | 'maybe' | 'rest'
@@ -116,7 +122,7 @@ export interface Command<A extends Args = Args, F extends Flags = Flags> {
   readonly takesCommand?: boolean
   readonly examples: readonly [Example, ...Example[]]
   /** The command people type next. */
-  readonly next?: string
+  readonly next: string
   /** The shape of `data`; loaded only where somebody asks for it. Absent: the command prints no data of its own. */
   readonly output?: () => Promise<TSchema>
   run(cli: Cli, input: Input<A, F>): Promise<Result | undefined>

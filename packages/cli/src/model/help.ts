@@ -1,4 +1,5 @@
 import type { Style } from '../output/style.ts'
+import { widthOf } from '../output/table.ts'
 import type { Arg, Command, Flag, Flags, Group } from './command.ts'
 import { GLOBALS } from './globals.ts'
 import { TREE } from './tree.ts'
@@ -25,9 +26,32 @@ export function usageOf(path: string, { args, flags, takesCommand }: Command): s
 const flagWord = (name: string, { kind, value }: Flag): string =>
   kind === 'switch' ? `--${name}` : `--${name} ${value}`
 
-function columns(rows: readonly (readonly [string, string])[], style: Style, indent = '  '): string[] {
-  const width = Math.min(34, Math.max(0, ...rows.map(([left]) => left.length)))
-  return rows.map(([left, right]) => `${indent}${left.padEnd(width)}  ${style.dim(right)}`)
+const WIDEST = 80
+const WIDEST_LEFT = 26
+
+/** Lines of whole words; one that is too long has a line of its own. */
+function wrapped(words: readonly string[], width: number): string[] {
+  const lines: string[] = []
+  let line = ''
+  for (const word of words) {
+    const longer = line === '' ? word : `${line} ${word}`
+    if (line !== '' && widthOf(longer) > width) {
+      lines.push(line)
+      line = word
+    } else line = longer
+  }
+  return [...lines, line]
+}
+
+function columns(rows: readonly (readonly [string, string])[], style: Style): string[] {
+  const lengths = rows.map(([left]) => left.length).filter((length) => length <= WIDEST_LEFT)
+  const width = Math.max(0, ...lengths)
+  return rows.flatMap(([left, right]) => {
+    const start = `  ${left.padEnd(width)}  `
+    return wrapped(right.split(' '), WIDEST - start.length).map(
+      (line, at) => `${at === 0 ? start : ' '.repeat(start.length)}${style.dim(line)}`,
+    )
+  })
 }
 
 const flagRows = (flags: Flags): (readonly [string, string])[] =>
@@ -35,26 +59,52 @@ const flagRows = (flags: Flags): (readonly [string, string])[] =>
 
 const heading = (text: string, style: Style): string => style.bold(text)
 
-export function commandHelp(path: string, command: Command, style: Style): string {
-  const { summary, args, flags, examples, next } = command
+const labelled = (label: string, text: string, style: Style): string => `${style.dim(label.padEnd(5))}  ${text}`
+
+function page(path: string, command: Command, also: readonly string[], style: Style): string {
+  const { summary, about, args, flags, examples, next } = command
   const argRows = Object.entries(args).map(([name, arg]) => [argWord(name, arg), arg.summary] as const)
-  const lines = [summary, '', heading('usage', style), `  ${usageOf(path, command)}`]
+  const lines = [summary, '']
+  if (about !== undefined) lines.push(...wrapped(about.split(' '), WIDEST), '')
+  lines.push(labelled('usage', usageOf(path, command), style))
   if (argRows.length > 0) lines.push('', ...columns(argRows, style))
-  if (Object.keys(flags).length > 0) lines.push('', heading('flags', style), ...columns(flagRows(flags), style))
+  if (Object.keys(flags).length > 0)
+    lines.push('', heading('flags', style), ...columns(flagRows(flags), style), ...also)
   lines.push('', heading('examples', style))
   for (const { run, does } of examples) lines.push(`  ${style.dim(`# ${does}`)}`, `  ${run}`)
-  if (next !== undefined) lines.push('', `${style.dim('next')}  ${next}`)
-  lines.push('', style.dim('--json, --profile, --quiet and others work everywhere: strongroom help flags'))
+  lines.push('', labelled('next', next, style))
+  lines.push(style.dim('--json, --profile, --quiet and others work everywhere: strongroom help flags'))
   return lines.join('\n')
+}
+
+/** Everything there is to say of a command, however long. */
+export const wholeHelp = (path: string, command: Command, style: Style): string => page(path, command, [], style)
+
+/** Fits a screen: of flags that few need it has the names. */
+export function commandHelp(path: string, command: Command, style: Style): string {
+  const { about: _, ...shown } = command
+  const flags = Object.entries(command.flags)
+  const rare = flags
+    .filter(([, { isRare }]) => isRare)
+    .map(([name], at, { length }) => `--${name}${at + 1 < length ? ',' : ':'}`)
+  // The command to type stays in one piece.
+  const also = wrapped(['also', ...rare, `strongroom help ${path}`], WIDEST - 2).map((line) => `  ${line}`)
+  const often = Object.fromEntries(flags.filter(([, { isRare }]) => !isRare))
+  return page(path, { ...shown, flags: often }, rare.length === 0 ? [] : also, style)
 }
 
 export function groupHelp(path: string, { summary, verbs }: Group, style: Style): string {
   const rows = Object.entries(verbs).map(([verb, command]) => [verb, command.summary] as const)
-  const [first] = Object.values(verbs)
-  const lines = [summary, '', heading('usage', style), `  strongroom ${path} VERB`, '', ...columns(rows, style)]
-  if (first) lines.push('', heading('examples', style), ...first.examples.slice(0, 1).map(({ run }) => `  ${run}`))
-  lines.push('', `${style.dim('next')}  strongroom ${path} VERB --help`)
-  return lines.join('\n')
+  const [example] = Object.values(verbs).flatMap(({ examples }) => examples)
+  return [
+    summary,
+    labelled('usage', `strongroom ${path} VERB`, style),
+    '',
+    ...columns(rows, style),
+    '',
+    ...(example ? [labelled('try', example.run, style)] : []),
+    labelled('next', `strongroom ${path} VERB --help`, style),
+  ].join('\n')
 }
 
 export const HEADINGS = ['start', 'every day', 'manage', 'money', 'look', 'this program'] as const
@@ -63,7 +113,6 @@ const entriesUnder = (title: string) => Object.entries(TREE).filter(([, entry]) 
 
 /** From an empty machine to a process with a secret, and what follows. */
 const FIRST = ['up', 'init', 'login', 'set', 'read', 'run', 'env', 'search', 'verify', 'activity', 'rm'] as const
-const WIDEST = 80
 
 /** Names under a heading, on as many lines as they need. */
 function named(title: string, names: readonly string[], style: Style): string[] {
@@ -100,7 +149,7 @@ export function rootHelp(style: Style): string {
     ...named('also', more, style),
     ...others.flatMap(({ title, names }) => named(title, names, style)),
     '',
-    `${style.dim('next')}  strongroom COMMAND --help; a line for each: strongroom help commands`,
+    labelled('next', 'strongroom COMMAND --help; a line for each: strongroom help commands', style),
   ].join('\n')
 }
 

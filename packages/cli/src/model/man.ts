@@ -35,7 +35,8 @@ export function manPage(path: string, command: Command): string {
     ...flagParts(GLOBALS),
     '.SH EXAMPLES',
     ...examples.flatMap(({ run, does }) => ['.TP', roff(does), `.B ${roff(run)}`]),
-    ...(next === undefined ? [] : ['.SH SEE ALSO', roff(next)]),
+    '.SH SEE ALSO',
+    roff(next),
   ]
   return `${parts.join('\n')}\n`
 }

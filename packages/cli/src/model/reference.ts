@@ -62,7 +62,8 @@ export function commandPage({ path, command }: Walked): string {
     '',
     ...outputPart(path, command),
     'Exit codes: `/docs/reference/exit-codes`.',
-    ...(next === undefined ? [] : ['', `Next: \`${next}\``]),
+    '',
+    `Next: \`${next}\``,
     '',
   ].join('\n')
 }
@@ -81,7 +82,7 @@ export function commandIndex(all: readonly Walked[]): string {
   return [
     '# The command line',
     '',
-    'What `strongroom COMMAND --help` says, a page for each command. Data goes to standard output and everything else to standard',
+    'What `strongroom help COMMAND` says, a page for each command. Data goes to standard output and everything else to standard',
     'error; secrets are never arguments.',
     '',
     ...parts,

@@ -103,6 +103,7 @@ export const orgs = command({
   args: {},
   flags: HOST,
   examples: [{ run: 'strongroom admin orgs', does: 'names and ids' }],
+  next: 'strongroom admin global-admin-key create --org ORG --out FILE',
   output: async () => (await import('../../schemas/admin.ts')).orgsShape,
   run: async (cli, { flags }) => {
     const operate = await ordering()

@@ -60,6 +60,7 @@ export const roles = command({
     none: flag.on('take all direct roles away'),
   },
   examples: [{ run: 'strongroom agent roles checkout-bot', does: 'direct ones and inherited ones' }],
+  next: 'strongroom agent show NAME',
   output: async () => (await shapes()).agentRolesShape,
   run: async (cli, { args, flags }) => {
     const { agentId } = await findAgent(cli, args.agent)
@@ -113,6 +114,7 @@ export const linkItem = command({
   examples: [
     { run: 'strongroom agent link-item checkout-bot ops/checkout-bot', does: 'people find it from the agent' },
   ],
+  next: 'strongroom agent show NAME',
   output: async () => (await shapes()).agentLinkShape,
   run: async (cli, { args }) => {
     const { agentId, name } = await findAgent(cli, args.agent)

@@ -1,7 +1,7 @@
 import type { CreatedAgent, NewAgent } from '@strongroom/sdk'
 import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
-import { arg, command, flag, type Result } from '../../model/command.ts'
+import { arg, command, flag, type Result, rare } from '../../model/command.ts'
 import { safeText } from '../../output/safe-text.ts'
 import { shellLine } from '../../output/shell-line.ts'
 import { readConfigFile } from '../../place/config-file.ts'
@@ -109,14 +109,16 @@ export const create = command({
     'An agent is what a process acts as. Its keys are made here, you sign for them, and it gets the keys of the vaults you name: it can decrypt those and nothing else. Everything it needs is one string, its bundle, kept in a profile of this machine.',
   args: { name: arg.maybe('name of the agent') },
   flags: {
-    vault: flag.many('a vault it gets, with read, write or admin: prod or prod:write', 'NAME:ROLE', {
+    vault: flag.many('a vault it gets: prod, prod:read, prod:write or prod:admin', 'NAME:ROLE', {
       completes: 'vault',
     }),
-    permission: flag.many('a machine permission; by default what its vaults need', 'NAME'),
-    kind: flag.choice('what it is for, written into its description', ['server', 'ci', 'assistant', 'custom']),
-    description: flag.text('what it is for, in words', 'TEXT'),
-    ...LIMIT_FLAGS,
-    'key-file': flag.text('private keys made elsewhere, as PEM; - for standard input', 'FILE', { completes: 'file' }),
+    ...rare({
+      permission: flag.many('a machine permission; by default what its vaults need', 'NAME'),
+      kind: flag.choice('what it is for, written into its description', ['server', 'ci', 'assistant', 'custom']),
+      description: flag.text('what it is for, in words', 'TEXT'),
+      'key-file': flag.text('private keys made elsewhere, as PEM; - for standard input', 'FILE', { completes: 'file' }),
+      ...LIMIT_FLAGS,
+    }),
   },
   examples: [
     { run: 'strongroom agent create', does: 'asks, and shows what it will be able to do' },

@@ -63,7 +63,7 @@ export const enrol = command({
 })
 
 export const request = command({
-  summary: 'on the machine of an agent: make its keys, ask for a signature',
+  summary: 'on its machine: make its keys, ask for a signature',
   args: { file: arg.one('the enrolment, - for standard input', { completes: 'file' }) },
   flags: {
     out: flag.text('keep the bundle in this file instead of a profile', 'FILE', { completes: 'file' }),
@@ -139,7 +139,7 @@ async function findPending(cli: Cli, asked: string): Promise<string> {
 }
 
 export const endorse = command({
-  summary: 'sign for a key that an agent made itself, and give it vaults',
+  summary: 'sign for a key an agent made itself, and give it vaults',
   about:
     'The fingerprint comes from the agent’s own screen, over a channel that the server does not control: whoever signs for another key gives the vaults to somebody else.',
   args: { fingerprint: arg.one('as the agent showed it: a fingerprint or key id') },

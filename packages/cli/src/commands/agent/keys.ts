@@ -11,7 +11,7 @@ import { AGENT } from './look.ts'
 const shapes = () => import('../../schemas/agent.ts')
 
 export const bundle = command({
-  summary: 'print the bundle of an agent, to move it to another machine',
+  summary: 'print the bundle of an agent, to move it elsewhere',
   about: 'The bundle is the whole credential in one string, for STRONGROOM_BUNDLE. Whoever has it is the agent.',
   args: { agent: AGENT },
   flags: { out: flag.text('write it to a file, readable by you alone', 'FILE', { completes: 'file' }) },

@@ -108,11 +108,11 @@ export const simulate = command({
   },
   examples: [
     {
-      run: 'strongroom agent simulate checkout-bot vaults.environmentFields --param vaultId=prod',
+      run: 'strongroom agent simulate ci-bot vaults.environmentFields --param vaultId=prod',
       does: 'whether it may read what `run` reads',
     },
     {
-      run: 'strongroom agent simulate checkout-bot agents.me --from 203.0.113.9',
+      run: 'strongroom agent simulate ci-bot agents.me --from 203.0.113.9',
       does: 'whether it may come from there',
     },
   ],

@@ -69,7 +69,7 @@ export const delivery = command({
   examples: [
     { run: 'strongroom webhook delivery WEBHOOK DELIVERY', does: 'enough to check a signature by hand' },
     {
-      run: `strongroom webhook delivery WEBHOOK DELIVERY --json | jq '.data.attempts[].timing'`,
+      run: `strongroom webhook delivery WEBHOOK DELIVERY --pick 'data.attempts[].timing'`,
       does: 'milliseconds of each step',
     },
   ],

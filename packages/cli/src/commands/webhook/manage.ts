@@ -43,7 +43,7 @@ export const create = command({
   },
   examples: [
     {
-      run: "strongroom webhook create https://hooks.acme.dev/strongroom --events 'budget.*,license.*'",
+      run: "strongroom webhook create https://hooks.acme.dev/sr --events 'budget.*'",
       does: 'prints the signing secret, once',
     },
     { run: 'strongroom webhook create https://hooks.acme.dev/sr --out hook.secret', does: 'into a file of mode 0600' },
