@@ -5,7 +5,7 @@ import { type Scene, SECRETS, startScene } from './run/scene.ts'
 import { jsonOf } from './shapes.ts'
 
 // Catches: words among the data, a value shown to a coding agent, a format that its reader reads otherwise, a file that others can
-// read or that was there before, half a file.
+// read or that was there before, half a file, no JSON where --json stands beside a format. Seen red: the format asked about first.
 
 let scene: Scene
 beforeAll(async () => {
@@ -31,6 +31,14 @@ it('prints names alone with --names, and both for programs', async () => {
   expect(data.values).toEqual(SECRETS)
   const only = await jsonOf<object>(scene.person, ['env', ...VAULT, '--names'])
   expect(only).not.toHaveProperty('values')
+})
+
+it('prints JSON where that is asked for, with the format as a text in it', async () => {
+  const one = ['env', ...VAULT, '--only', 'DATABASE_URL', '--format', 'shell']
+  const data = await jsonOf<object>(scene.person, one)
+  const text = `export DATABASE_URL='${SECRETS.DATABASE_URL}'\n`
+  expect(data).toEqual({ variables: [{ name: 'DATABASE_URL', from: expect.any(String) }], text })
+  expect((await call([...one, '--pick', 'data.text'])).stdout).toBe(text)
 })
 
 it('prints no value to a coding agent, but names', async () => {

@@ -8,8 +8,9 @@ import { type Machine, signIn, startWorld, type World } from './world.ts'
 
 // Licences at the command line: an agent of the founder buys within its budget, uses what it bought and ends it. Catches: a purchase
 // without an answer to its price, one that is lost when nobody watches it, values for a coding agent, a refusal without its exit code and
-// next step, an organisation that cannot name its server.
-// Seen red: the price not asked for; `resume` without what waits; --license not among the sources; `enable` that names nobody.
+// next step, an organisation that cannot name its server, a format printed instead of JSON.
+// Seen red: the price not asked for; `resume` without what waits; --license not among the sources; `enable` that names nobody;
+// --json left to --format.
 
 let world: World
 let machine: Machine
@@ -82,6 +83,8 @@ it('buys with a price that was said, tells each step, and gives the variables to
   const env = ['license', 'env', 'sandbox-monthly', ...AGENT]
   expect((await machine.call([...env, '--names'])).stdout).toBe('SANDBOX_LICENSE_KEY\n')
   expect((await machine.call(env)).stdout).toMatch(/^SANDBOX_LICENSE_KEY="?key\//)
+  const file = await jsonOf<{ text: string }>(machine, [...env, '--format', 'docker'])
+  expect(file).toEqual({ variables: [expect.anything()], text: expect.stringMatching(/^SANDBOX_LICENSE_KEY=key\//) })
   const agentEnv = { AI_AGENT: 'somebody' }
   expect((await machine.call(env, { env: agentEnv })).error().code).toBe('plaintext_refused_for_agent')
   await refused(['license', 'handoff', 'sandbox-monthly', ...AGENT], 'handoff_already_completed', 6)

@@ -40,11 +40,7 @@ export const env = command({
     const { variables, pairs } = await environmentFor(cli, flags)
     const names = [...variables].map(([name, { from }]) => ({ name, from }))
     if (flags.names) return { data: { variables: names }, text: names.map(({ name }) => name).join('\n') }
-    const values = pairs()
-    const isForPrograms = cli.isJson && flags.format === undefined
-    if (isForPrograms) return { data: { variables: names, values: Object.fromEntries(values) } }
-    const { formatEnvironment } = await import('../dotenv/format.ts')
-    await cli.data(formatEnvironment(values, flags.format ?? 'dotenv'))
-    return undefined
+    const { printEnvironment } = await import('../dotenv/print.ts')
+    return printEnvironment(cli, flags.format, names, pairs())
   },
 })

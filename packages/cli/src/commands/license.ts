@@ -94,11 +94,8 @@ const env = command({
     const bundle = await (await cli.strongroom()).licenses.env(args.license, { signal: cli.signal })
     const variables = bundle.names.map((name) => ({ name, from: args.license }))
     if (flags.names) return { data: { variables }, text: bundle.names.join('\n') }
-    const values = bundle.toObject()
-    if (cli.isJson && flags.format === undefined) return { data: { variables, values } }
-    const { formatEnvironment } = await import('../dotenv/format.ts')
-    await cli.data(formatEnvironment(Object.entries(values), flags.format ?? 'dotenv'))
-    return undefined
+    const { printEnvironment } = await import('../dotenv/print.ts')
+    return printEnvironment(cli, flags.format, variables, Object.entries(bundle.toObject()))
   },
 })
 
