@@ -6,9 +6,11 @@ import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // How many administrators sign, changed by one, by two, and by nobody alone any more. Catches: a quorum that could never be met, a
-// countersignature under something else than quorums, a statement of an earlier policy, one signature that counts twice.
+// countersignature under something else than quorums, a statement of an earlier policy, one person who counts twice, a statement with
+// signatures that is written over.
 // Seen red: the number of administrators not asked for, the rest of the policy not compared, the predecessor not compared, a statement
-// sent with too few signatures, a change that does not ask.
+// sent with too few signatures, a change that does not ask; keys counted instead of people, by the SDK and before signing; a file that is there
+// not looked for; the file it was read from taken for another.
 
 const PASSPHRASE = 'purple otter canal lantern'
 let world: World
@@ -83,6 +85,37 @@ it('is changed by two from then on, each of whom sees what it changes', async ()
   await refused(['--send', 'both.json', '--yes'], 'log_conflict', 6)
   // Refused before anything is signed, whatever the server would say.
   await refused(['--countersign', 's.json', '--yes'], 'log_conflict', 6, bob)
+})
+
+it('counts somebody with two keys once', async () => {
+  await jsonOf(alice, ['log', 'quorum', '--recovery', '1', '--out', 'one.json'])
+  const statement = JSON.parse(readFileSync(at('one.json'), 'utf8'))
+  const [own] = statement.signatures
+  const keyid = own.keyid.replace(/[^:]+$/, (id: string) => [...id].reverse().join(''))
+  expect(keyid).not.toBe(own.keyid)
+  alice.file('twice.json', JSON.stringify({ ...statement, signatures: [own, { ...own, keyid }] }))
+  const { message } = await refused(['--send', 'twice.json', '--yes'], 'signatures_missing', 6)
+  expect(message).toBe('the statement has 1 of 2 signatures')
+  alice.file('other-key.json', JSON.stringify({ ...statement, signatures: [{ ...own, keyid }] }))
+  await refused(['--countersign', 'other-key.json', '--yes'], 'already_signed', 6)
+})
+
+it('writes over no statement but the one it signs', async () => {
+  const made = ['log', 'quorum', '--recovery', '1']
+  const { file } = await jsonOf<{ file: string }>(alice, made)
+  const before = readFileSync(file, 'utf8')
+  expect(file).toBe(at('quorum-statement.json'))
+  const { message, hint } = await refused(['--recovery', '1'], 'file_unwritable', 6)
+  expect(message).toBe(`${file} is there already`)
+  expect(hint).toBe(`choose another name with --out FILE, or remove it first: rm ${file}`)
+  await refused(['--recovery', '1', '--out', 'quorum-statement.json'], 'file_unwritable', 6)
+  bob.file('quorum-statement.json', before)
+  const others = bob.file('theirs.json', before)
+  await refused(['--countersign', 'theirs.json', '--out', 'quorum-statement.json', '--yes'], 'file_unwritable', 6, bob)
+  expect(readFileSync(others, 'utf8')).toBe(before)
+  expect(readFileSync(file, 'utf8')).toBe(before)
+  const same = ['--countersign', 'theirs.json', '--out', './theirs.json', '--yes']
+  expect(await jsonOf(bob, ['log', 'quorum', ...same], asBob())).toMatchObject({ signatures: 2, file: others })
 })
 
 it('countersigns nothing but quorums', async () => {

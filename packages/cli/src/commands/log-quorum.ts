@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { QuorumStatement, Quorums } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
+import { ensureUnsigned, statementFile } from '../keys/statement.ts'
 import { command, flag, type Result } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { facts } from '../output/table.ts'
@@ -11,7 +11,7 @@ import { readIfThere, writePrivate } from '../place/private-file.ts'
 // How many directory admins have to sign. As after a restore: one makes the statement, others add their signatures wherever they are,
 // and whoever made it sends it. The statement is no secret.
 
-interface Flags extends Partial<Record<'countersign' | 'send' | 'out', string | undefined>> {
+interface Flags extends Readonly<Record<'countersign' | 'send' | 'out', string | undefined>> {
   readonly directory: number | undefined
   readonly recovery: number | undefined
 }
@@ -41,8 +41,9 @@ const signatures = ({ signatures: count, needed }: QuorumStatement): string => `
 
 const dataOf = ({ statement, ...rest }: QuorumStatement) => rest
 
-async function kept(cli: Cli, signed: QuorumStatement, path = 'quorum-statement.json'): Promise<Result> {
-  const file = resolve(cli.io.cwd, path)
+const fileFor = (cli: Cli, flags: Flags): string => statementFile(cli, flags, 'quorum-statement.json')
+
+async function kept(cli: Cli, signed: QuorumStatement, file: string): Promise<Result> {
   await writePrivate(file, `${JSON.stringify(signed.statement, null, 2)}\n`)
   return {
     data: { state: 'signed', ...dataOf(signed), file },
@@ -74,24 +75,23 @@ async function sent(cli: Cli, signed: QuorumStatement): Promise<Result> {
   }
 }
 
-async function make(cli: Cli, to: Partial<Quorums>, { out }: Flags): Promise<Result> {
+async function make(cli: Cli, to: Partial<Quorums>, flags: Flags): Promise<Result> {
   const quorums = await quorumsOf(cli)
   const signed = await quorums.propose(to, { signal: cli.signal })
   if (!signed) return show(cli)
-  return signed.signatures >= signed.needed && out === undefined ? sent(cli, signed) : kept(cli, signed, out)
+  const isEnough = signed.signatures >= signed.needed && flags.out === undefined
+  return isEnough ? sent(cli, signed) : kept(cli, signed, fileFor(cli, flags))
 }
 
-async function countersign(cli: Cli, path: string, { out }: Flags): Promise<Result> {
+async function countersign(cli: Cli, path: string, flags: Flags): Promise<Result> {
+  const file = fileFor(cli, flags)
   const statement = await statementFrom(cli, path)
   const quorums = await quorumsOf(cli)
   const found = await quorums.examine(statement, { signal: cli.signal })
   const { identity } = await cli.person()
-  if (found.statement.signatures.some(({ keyid }) => keyid === identity.kid))
-    throw new CliError('already_signed', 'the statement has your signature already', {
-      fix: 'another administrator adds the next one',
-    })
+  await ensureUnsigned(found.statement, identity.kid)
   await confirm(cli, `${changes(found)}.${warning(found)} Sign it?`)
-  return kept(cli, await quorums.countersign(statement, { signal: cli.signal }), out ?? path)
+  return kept(cli, await quorums.countersign(statement, { signal: cli.signal }), file)
 }
 
 async function show(cli: Cli): Promise<Result> {
@@ -131,9 +131,6 @@ export const quorum = command({
       throw new CliError('usage', 'one step at a time: new quorums, --countersign or --send', {
         fix: 'give one of them',
       })
-    const isOther = flags.out !== undefined && flags.out !== flags.countersign
-    if (isOther && existsSync(resolve(cli.io.cwd, flags.out ?? '')))
-      throw new CliError('file_unwritable', `${flags.out} is there already`, { fix: 'choose another name with --out' })
     if (isNew)
       return make(
         cli,

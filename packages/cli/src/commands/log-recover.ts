@@ -1,8 +1,8 @@
-import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { RestoredLog, SigningPerson } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
+import { ensureUnsigned, signersOf, statementFile } from '../keys/statement.ts'
 import { command, flag, type Result } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { facts } from '../output/table.ts'
@@ -37,32 +37,34 @@ async function waitingLog(person: SigningPerson): Promise<RestoredLog> {
   })
 }
 
-const signers = ({ signatures }: Statement, { recoverQuorum }: RestoredLog): string =>
-  `${signatures.length} of ${recoverQuorum} signatures`
+const counted = (signatures: number, { recoverQuorum }: RestoredLog): string =>
+  `${signatures} of ${recoverQuorum} signatures`
 
-async function kept(cli: Cli, statement: Statement, restored: RestoredLog, out: string | undefined): Promise<Result> {
-  const file = resolve(cli.io.cwd, out ?? 'recovery-statement.json')
+const fileFor = (cli: Cli, flags: Flags): string => statementFile(cli, flags, 'recovery-statement.json')
+
+async function kept(cli: Cli, statement: Statement, restored: RestoredLog, file: string): Promise<Result> {
+  const signatures = (await signersOf(statement)).size
   await writePrivate(file, `${JSON.stringify(statement, null, 2)}\n`)
-  const isEnough = statement.signatures.length >= restored.recoverQuorum
   return {
-    data: { ...restored, state: 'signed', signatures: statement.signatures.length, file },
-    text: `${cli.style.good('✓')} ${file}   ${signers(statement, restored)}`,
-    next: isEnough
-      ? shellLine`strongroom log recover --send ${file}   by the administrator who made it`
-      : shellLine`strongroom log recover --countersign ${file}   by another administrator`,
+    data: { ...restored, state: 'signed', signatures, file },
+    text: `${cli.style.good('✓')} ${file}   ${counted(signatures, restored)}`,
+    next:
+      signatures >= restored.recoverQuorum
+        ? shellLine`strongroom log recover --send ${file}   by the administrator who made it`
+        : shellLine`strongroom log recover --countersign ${file}   by another administrator`,
   }
 }
 
 async function send(cli: Cli, person: SigningPerson, statement: Statement, restored: RestoredLog): Promise<Result> {
-  const missing = restored.recoverQuorum - statement.signatures.length
-  if (missing > 0)
-    throw new CliError('signatures_missing', `the statement has ${signers(statement, restored)}`, {
+  const signatures = (await signersOf(statement)).size
+  if (signatures < restored.recoverQuorum)
+    throw new CliError('signatures_missing', `the statement has ${counted(signatures, restored)}`, {
       fix: 'another administrator adds one: strongroom log recover --countersign FILE',
     })
   await confirm(cli, 'What was written after the backup is given up for good. Send the statement?')
   const { index } = await (await sdk()).sendRecovery(person, statement)
   return {
-    data: { ...restored, state: 'recovered', signatures: statement.signatures.length, index },
+    data: { ...restored, state: 'recovered', signatures, index },
     text: `${cli.style.good('✓')} the log goes on from entry ${restored.keptSize}; the statement is entry ${index}`,
     next: 'strongroom verify',
   }
@@ -75,22 +77,20 @@ interface Flags {
   readonly out: string | undefined
 }
 
-async function make(cli: Cli, person: SigningPerson, reason: string, { out }: Flags): Promise<Result> {
+async function make(cli: Cli, person: SigningPerson, reason: string, flags: Flags): Promise<Result> {
   const restored = await waitingLog(person)
   const statement = await (await sdk()).makeRecoveryStatement(person, { reason, trust: await trustOf(cli) })
-  const isEnough = statement.signatures.length >= restored.recoverQuorum
-  return isEnough && out === undefined ? send(cli, person, statement, restored) : kept(cli, statement, restored, out)
+  const isEnough = (await signersOf(statement)).size >= restored.recoverQuorum && flags.out === undefined
+  return isEnough ? send(cli, person, statement, restored) : kept(cli, statement, restored, fileFor(cli, flags))
 }
 
-async function countersign(cli: Cli, person: SigningPerson, path: string, { out }: Flags): Promise<Result> {
+async function countersign(cli: Cli, person: SigningPerson, path: string, flags: Flags): Promise<Result> {
+  const file = fileFor(cli, flags)
   const restored = await waitingLog(person)
   const statement = await statementFrom(cli, path)
-  if (statement.signatures.some(({ keyid }) => keyid === person.identity.kid))
-    throw new CliError('already_signed', 'the statement has your signature already', {
-      fix: 'another administrator adds the next one',
-    })
+  await ensureUnsigned(statement, person.identity.kid)
   const signed = await (await sdk()).countersignRecovery(person, statement, { trust: await trustOf(cli) })
-  return kept(cli, signed, restored, out ?? path)
+  return kept(cli, signed, restored, file)
 }
 
 async function look(cli: Cli, person: SigningPerson): Promise<Result> {
@@ -137,9 +137,6 @@ export const recover = command({
     const given = [flags.reason, flags.countersign, flags.send].filter((one) => one !== undefined)
     if (given.length > 1)
       throw new CliError('usage', 'one step at a time: --reason, --countersign or --send', { fix: 'give one of them' })
-    const isNew = flags.out !== undefined && flags.out !== flags.countersign
-    if (isNew && existsSync(resolve(cli.io.cwd, flags.out ?? '')))
-      throw new CliError('file_unwritable', `${flags.out} is there already`, { fix: 'choose another name with --out' })
     const person = await cli.person()
     if (flags.reason !== undefined) return make(cli, person, flags.reason, flags)
     if (flags.countersign !== undefined) return countersign(cli, person, flags.countersign, flags)

@@ -6,6 +6,7 @@ import {
   type Policy,
   peekDocument,
   policySet,
+  principalOf,
 } from '@strongroom/protocol'
 import { adminsAmong } from '../engine/directory.ts'
 import { type LoggedPolicy, readPolicy, sendPolicy, signPolicy } from '../engine/policy.ts'
@@ -70,7 +71,8 @@ async function statementOf(place: KeyedPlace, envelope: Envelope, before: Logged
   const [from, to] = [quorumsIn(before.policy), quorumsIn(peekDocument(policySet, envelope).payload.policy)]
   const administrators = await countAdmins(place)
   ensureReachable(to, administrators)
-  const signatures = new Set(envelope.signatures.map(({ keyid }) => keyid)).size
+  // As the log counts them: somebody with two keys signs once.
+  const signatures = new Set(envelope.signatures.map(({ keyid }) => principalOf(keyid))).size
   return { statement: envelope, from, to, administrators, signatures, needed: from.directory }
 }
 
