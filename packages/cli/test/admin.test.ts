@@ -244,6 +244,7 @@ it('restores into an empty directory or not at all, and leads through the signed
   await refused(['log', 'recover', '--send', 'passphrase'], 'file_unreadable', 6)
   const signed = await jsonOf<{ file: string }>(machine, ['log', 'recover', '--reason', 'drill', '--out', 's.json'])
   expect(signed).toMatchObject({ state: 'signed', signatures: 1, file: at('s.json') })
+  await refused(['log', 'recover', '--reason', 'again', '--out', 's.json'], 'file_unwritable', 6)
   // What is given up is what this machine has seen, not only what the server says.
   const { payload } = peekDocument(logRecover, JSON.parse(readFileSync(at('s.json'), 'utf8')))
   expect(payload.lost.size).toBeGreaterThan(waiting.keptSize)

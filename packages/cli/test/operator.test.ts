@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { NO_BACKLOG } from '../../server/src/telemetry/backlog.ts'
 import { seedOperator } from '../../server/test/principals.ts'
+import { shortDuration } from '../src/output/time.ts'
 import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // What the operator does at the command line beside the host: the catalogue, and how the server is. Catches: an offer of the file that is sent all the same, one that is put on sale
-// without being asked for, somebody else who may. Seen red: `source` sent along, offers of the file sent, no question.
+// without being asked for, somebody else who may; a number that waits without its age, a chain nobody sees, or sees where there is none. Seen
+// red: `source` sent along, offers of the file sent, no question; ages left out, the chain left out, the chain always there.
 
 let world: World
 let machine: Machine
@@ -64,6 +67,24 @@ it('says how the process that answers is, to the operator alone', async () => {
   const { apiKey } = await world.h.agent({ orgId, tenantId }, ['machine.all'])
   await refused(['system'], 'global_admin_required', 4, { ...env, STRONGROOM_API_KEY: apiKey })
   await refused(['system'], 'not_signed_in', 3, { STRONGROOM_SERVER: world.url })
+})
+
+it('says how long what waits has waited, and how far the chain is read where there is one', async () => {
+  const { telemetry, now } = world.h.deps
+  const before = (ms: number): Date => new Date(now().getTime() - ms)
+  const said = async () => (await machine.call(['system'], { env })).stdout
+  telemetry.backlog.saw(NO_BACKLOG)
+  expect(await said()).toMatch(/^events +0 waiting\ndeliveries +0 due\nfor a human +0 in review/m)
+  telemetry.backlog.saw({
+    ...NO_BACKLOG,
+    ...{ eventsWaiting: 3, oldestEvent: before(125_000), deliveriesDue: 1, oldestDelivery: before(7_500_000) },
+    ...{ chainBehindBlocks: 12, chainReadAt: before(200_000_000) },
+  })
+  const text = await said()
+  expect(text).toMatch(/^events +3 waiting, the oldest for 2 min$/m)
+  expect(text).toMatch(/^deliveries +1 due, the oldest for 2 h 5 min$/m)
+  expect(text).toMatch(/^chain +12 blocks behind, read 2 d 7 h ago$/m)
+  expect(shortDuration(41_999)).toBe('41 s')
 })
 
 it('refuses what is no list of offers, what the file of the server names, and everybody else', async () => {

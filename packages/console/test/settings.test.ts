@@ -1,10 +1,12 @@
+import type { monitoring, Output } from '@strongroom/contract'
 import { login } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // A person's own settings: what this browser keeps, sessions that are ended, and what only the passphrase of now can change.
 // Seen red: an idle time that is not kept, a session that lives on, a rotation that begins before the kit is stored, the server shown to
-// anybody, somebody signed out by what the page asked while their passphrase was changed, another tab that is left in the old session.
+// anybody, somebody signed out by what the page asked while their passphrase was changed, another tab that is left in the old session;
+// numbers that wait without their ages, a chain that is not shown.
 
 let world: World
 beforeAll(async () => {
@@ -14,6 +16,24 @@ afterAll(() => world?.close())
 
 const OLD = 'correct horse battery staple'
 const NEW = 'another horse another staple'
+const SESSIONS: Output<typeof monitoring.sessionStats> = {
+  ...{ active: 1, users: 1, revokedLastDay: 0 },
+  byAge: { under5Minutes: 1, under1Hour: 0, under4Hours: 0, older: 0 },
+}
+const SYSTEM: Output<typeof monitoring.systemStats> = {
+  process: { uptimeSeconds: 90, node: '24.0.0', rssBytes: 1024, heapUsedBytes: 512, heapTotalBytes: 1024 },
+  host: { cpus: 2, loadAverage1m: 0.5, memoryBytes: 2048, freeMemoryBytes: 1024 },
+  eventLoop: { lagP50Ms: 1, lagP99Ms: 2, lagMaxMs: 3 },
+  pool: { inUse: 1, idle: 1, waiting: 0, max: 10 },
+  telemetry: { waiting: 0, dropped: 0 },
+  audit: { unsealed: 0, oldestUnsealedMs: 0 },
+  work: {
+    events: { waiting: 3, oldestMs: 125_000 },
+    deliveries: { due: 0, oldestMs: 0 },
+    ...{ inReview: 0, booksDiffering: 0 },
+    chain: { behindBlocks: 12, readAgoMs: 40_999 },
+  },
+}
 const button = ({ page }: Tab, name: string | RegExp) => page.getByRole('button', { name, exact: true })
 
 it('keeps theme, single keys and the idle lock in this browser, and shows what it verified of the organisation', async () => {
@@ -112,7 +132,8 @@ it('rotates the own key once its kit is stored, makes a new recovery code, and c
   await tab.context.close()
 })
 
-it('shows the server itself to nobody of an organisation', async () => {
+/** Alice in a browser that knows nobody, with the passphrase she has now, before the page of the server. */
+async function atSystemPage(): Promise<Tab> {
   const tab = await world.stranger()
   await tab.open('/')
   await tab.page.getByLabel('Email').fill(world.server.founder.email)
@@ -122,9 +143,33 @@ it('shows the server itself to nobody of an organisation', async () => {
   await tab.page.locator('nav[aria-label=Places]').waitFor({ state: 'attached' })
   await visit(tab, '/system')
   await tab.page.getByText('You cannot see the server itself').waitFor()
-  await tab.page.getByLabel('Key of the operator').fill('sra_no.key')
+  return tab
+}
+
+async function openWith(tab: Tab, key: string): Promise<void> {
+  await tab.page.getByLabel('Key of the operator').fill(key)
   await button(tab, 'Open with it').click()
+}
+
+it('shows the server itself to nobody of an organisation', async () => {
+  const tab = await atSystemPage()
+  await openWith(tab, 'sra_no.key')
   await tab.page.getByRole('alert').waitFor()
+  expect(tab.problems).toEqual([])
+  await tab.context.close()
+})
+
+it('shows the operator how long what waits has waited, and how far the chain is read', async () => {
+  const tab = await atSystemPage()
+  const { page } = tab
+  await page.route('**/monitoring/session-stats', (route) => route.fulfill({ json: SESSIONS }))
+  await page.route('**/monitoring/system-stats', (route) => route.fulfill({ json: SYSTEM }))
+  await openWith(tab, 'sra_any.key')
+  const fact = (name: string) => page.locator('dt', { hasText: name }).locator('+ dd').innerText()
+  await page.getByText('Events to tell').waitFor()
+  expect(await fact('Events to tell')).toBe('3, the oldest for 2 min')
+  expect(await fact('Webhook deliveries due')).toBe('0')
+  expect(await fact('Chain')).toBe('12 blocks behind, read 40 s ago')
   expect(tab.problems).toEqual([])
   await tab.context.close()
 })

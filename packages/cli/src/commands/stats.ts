@@ -1,5 +1,7 @@
+import type { monitoring, Output } from '@strongroom/contract'
 import { command, flag } from '../model/command.ts'
 import { facts, table } from '../output/table.ts'
+import { shortDuration } from '../output/time.ts'
 import { operatorOf } from '../place/operator.ts'
 
 const shapes = () => import('../schemas/monitoring.ts')
@@ -36,6 +38,21 @@ export const stats = command({
   },
 })
 
+type Work = Output<typeof monitoring.systemStats>['work']
+
+/** A number that stands is fine; an age that grows is not. */
+function waiting({ events, deliveries, chain }: Work): (readonly [string, string])[] {
+  const aged = (words: string, oldestMs: number): string =>
+    oldestMs === 0 ? words : `${words}, the oldest for ${shortDuration(oldestMs)}`
+  return [
+    ['events', aged(`${events.waiting} waiting`, events.oldestMs)],
+    ['deliveries', aged(`${deliveries.due} due`, deliveries.oldestMs)],
+    ...(chain
+      ? [['chain', `${chain.behindBlocks} blocks behind, read ${shortDuration(chain.readAgoMs)} ago`] as const]
+      : []),
+  ]
+}
+
 export const system = command({
   summary: 'the process that answers, its host and its sessions; for the operator',
   about:
@@ -53,12 +70,12 @@ export const system = command({
     const { process: own, host, eventLoop, pool, work } = stats
     const text = facts(
       [
-        ['up', `${Math.round(own.uptimeSeconds / 60)} min, Node ${own.node}`],
+        ['up', `${shortDuration(own.uptimeSeconds * 1000)}, Node ${own.node}`],
         ['memory', `${mebibytes(own.rssBytes)}, ${mebibytes(host.freeMemoryBytes)} free on the host`],
         ['load', `${host.loadAverage1m.toFixed(2)} on ${host.cpus} CPUs`],
         ['event loop', `p99 ${Math.round(eventLoop.lagP99Ms)} ms`],
         ['connections', `${pool.inUse} of ${pool.max} in use, ${pool.waiting} waiting`],
-        ['to tell', `${work.events.waiting} events, ${work.deliveries.due} deliveries`],
+        ...waiting(work),
         ['for a human', `${work.inReview} in review, ${work.booksDiffering} books that do not add up`],
         ['sessions', `${sessions.active} of ${sessions.users} people`],
       ],

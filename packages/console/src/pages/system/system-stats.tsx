@@ -11,13 +11,15 @@ export function bytesWords(bytes: number): string {
   return `${(bytes / 1024 ** at).toFixed(at === 0 ? 0 : 1)} ${UNITS[at]}`
 }
 
-function uptimeWords(seconds: number): string {
+function durationWords(seconds: number): string {
   const [days, hours, minutes] = [
     Math.floor(seconds / 86_400),
     Math.floor(seconds / 3600) % 24,
     Math.floor(seconds / 60) % 60,
   ]
-  return days > 0 ? `${days} d ${hours} h` : hours > 0 ? `${hours} h ${minutes} min` : `${minutes} min`
+  if (days > 0) return `${days} d ${hours} h`
+  if (hours > 0) return `${hours} h ${minutes} min`
+  return minutes > 0 ? `${minutes} min` : `${Math.floor(seconds)} s`
 }
 
 const ms = (value: number): string => `${value.toFixed(1)} ms`
@@ -27,7 +29,7 @@ function Process({ system: { process, eventLoop, pool } }: Stats) {
     <Section title="Process">
       <Facts
         of={[
-          ['Runs for', uptimeWords(process.uptimeSeconds)],
+          ['Runs for', durationWords(process.uptimeSeconds)],
           ['Node', process.node],
           ['Memory', bytesWords(process.rssBytes)],
           ['Heap', `${bytesWords(process.heapUsedBytes)} of ${bytesWords(process.heapTotalBytes)}`],
@@ -45,6 +47,13 @@ function Process({ system: { process, eventLoop, pool } }: Stats) {
   )
 }
 
+/** A number that stands is fine; an age that grows is not. */
+const aged = (count: number, oldestMs: number): string =>
+  count === 0 ? '0' : `${count}, the oldest for ${durationWords(oldestMs / 1000)}`
+
+const chainWords = ({ behindBlocks, readAgoMs }: NonNullable<Stats['system']['work']['chain']>): string =>
+  `${behindBlocks} blocks behind, read ${durationWords(readAgoMs / 1000)} ago`
+
 function Queues({ system: { telemetry, audit, work } }: Stats) {
   const isLate = audit.oldestUnsealedMs > 60_000
   return (
@@ -58,8 +67,9 @@ function Queues({ system: { telemetry, audit, work } }: Stats) {
               {`${Math.round(audit.oldestUnsealedMs / 1000)} s${isLate ? ', late' : ''}`}
             </Status>,
           ],
-          ['Events to tell', `${work.events.waiting}`],
-          ['Webhook deliveries due', `${work.deliveries.due}`],
+          ['Events to tell', aged(work.events.waiting, work.events.oldestMs)],
+          ['Webhook deliveries due', aged(work.deliveries.due, work.deliveries.oldestMs)],
+          ...(work.chain ? [['Chain', chainWords(work.chain)] as const] : []),
           [
             'For a human to decide',
             <Status key="review" tone={work.inReview > 0 ? 'warn' : 'good'}>
