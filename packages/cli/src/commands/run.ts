@@ -29,7 +29,7 @@ export const run = command({
       mount: flag.many('give the variables in a pipe at this path instead', 'PATH[:FORMAT]'),
       'mount-reads': flag.count('how often it may be read'),
       stdin: flag.text('write this secret to its standard input', 'REF', { completes: 'ref' }),
-      'on-change': flag.text('what to do then', 'restart|SIGHUP|exec:CMD'),
+      'on-change': flag.text('with --watch: what to do then', 'restart|SIGHUP|exec:CMD'),
       fresh: flag.choice('when to ask the server rather than the cache', choices(['auto', 'always', 'never'])),
       'max-age': flag.duration('of a cached answer'),
       receipt: flag.text('write what proves the values', 'FILE', { completes: 'file' }),
