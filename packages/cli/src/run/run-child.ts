@@ -9,6 +9,7 @@ import { type Part, partsOf, type Read } from '../project/read-sources.ts'
 import { envFilesIn, type Source, type SourceFlags, sourcesFor } from '../project/sources.ts'
 import type { Ending, Order } from './child.ts'
 import { maskedValues, ownEnvironment, revealed } from './child-env.ts'
+import { hurried } from './hurried.ts'
 import { type Loaded, loadedFrom } from './loaded.ts'
 import { maskersOf } from './mask.ts'
 import type { Mount, MountOrder } from './mount.ts'
@@ -84,9 +85,9 @@ export async function readSources(cli: Cli, flags: RunFlags, sources: readonly S
     const watching = await (await import('./watching.ts')).watchParts(cli, strongroom, parts)
     return { read: watching.first, watching, input, cache }
   }
-  const read = await Promise.all(
-    parts.map(async (part) => ({ part, bundle: await readPart(cli, strongroom, part, freshness) })),
-  )
+  const readAll = () =>
+    Promise.all(parts.map(async (part) => ({ part, bundle: await readPart(cli, strongroom, part, freshness) })))
+  const read = await (freshness.isOffline ? hurried(readAll) : readAll())
   return { read, watching: undefined, input, cache }
 }
 
