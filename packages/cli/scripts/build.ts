@@ -11,6 +11,7 @@ import {
   type Plugin,
   rolldown,
 } from 'rolldown'
+import { minifySync } from 'rolldown/utils'
 import { slimContract } from './slim-contract.ts'
 
 // Builds what is published: `node packages/cli/scripts/build.ts <directory>` writes the package there, ready for `npm pack`.
@@ -198,11 +199,13 @@ async function writeBundle(dir: string): Promise<string> {
   }
 }
 
-/** Starts this build and no other: what was compiled is kept under its name. */
+/** Starts this build and no other: what was compiled is kept under its name. Of the starter itself nothing is kept, so it is short. */
 function starterOf(digest: string): string {
   const [before, after, ...more] = readFileSync(join(own, 'scripts/starter.cjs'), 'utf8').split("const BUILD = ''")
   if (after === undefined || more.length > 0) throw new Error('the starter does not say which build it starts')
-  return `${before}const BUILD = '${digest}'${after}`
+  const { code, errors } = minifySync('starter.cjs', `${before}const BUILD = '${digest}'${after}`, { module: false })
+  if (errors.length > 0 || !code.startsWith('#!')) throw new Error(`the starter is not what it was: ${code}`)
+  return code
 }
 
 /** Writes the package to `into` and says where it is. */
