@@ -7,7 +7,7 @@ import { type Machine, startWorld, type World } from './world.ts'
 // Catches: a change without asking, a grant to a name that two have, an own entry lost in passing, a value in the output of
 // commands that show what there is, words on standard output, an answer that its schema does not describe, a list
 // of archived items that shows the active ones. Seen red: the current item, and the current value, for that of a
-// version; ids for names of signers.
+// version; ids for names of signers; a vault restored under a name that is taken.
 
 let world: World
 let machine: Machine
@@ -64,6 +64,9 @@ it('makes, lists, renames, classifies, archives and restores vaults; asks before
   expect((await jsonOf<Vault[]>(machine, ['vault', 'list'])).map(({ name }) => name)).not.toContain('old')
   expect((await jsonOf<Vault[]>(machine, ['vault', 'list', '--archived'])).map(({ name }) => name)).toContain('old')
   await refused(['vault', 'restore', 'never'], 'vault_not_found', 5)
+  await jsonOf<Vault>(machine, ['vault', 'create', 'old'])
+  await refused(['vault', 'restore', 'old'], 'name_taken', 6)
+  await jsonOf<Vault>(machine, ['vault', 'rename', 'old', 'rival'])
   expect(await jsonOf<Vault>(machine, ['vault', 'restore', 'old'])).toMatchObject({ status: 'active', name: 'old' })
   await refused(['vault', 'restore', made.vaultId], 'vault_not_archived', 6)
   await refused(['vault', 'show', 'never'], 'vault_not_found', 5)

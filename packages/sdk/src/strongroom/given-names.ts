@@ -1,6 +1,6 @@
 import { VaultMoved } from '../engine/content.ts'
 import type { PlanContext } from '../engine/item-changes.ts'
-import { listVaults } from '../engine/vaults.ts'
+import { listVaults, readVault } from '../engine/vaults.ts'
 import type { KeyedPlace } from './core.ts'
 import { orAbsent } from './names.ts'
 import { ConflictError, ValidationError } from './public-errors.ts'
@@ -16,24 +16,30 @@ export function ensureNotBlank(what: 'vault' | 'item' | 'field', name: string): 
   throw new ValidationError({ code: 'validation_failed', ...body }, 400)
 }
 
-const taken = (what: 'vault' | 'item', name: string): ConflictError =>
-  new ConflictError(
-    {
-      code: 'name_taken',
-      message: `there is ${aOf(what)} ${JSON.stringify(name)} already`,
-      hint: 'Choose another name, or change the one that is there.',
-    },
-    409,
-  )
+const CHOOSE = 'Choose another name, or change the one that is there.'
+
+const taken = (what: 'vault' | 'item', name: string, hint = CHOOSE): ConflictError =>
+  new ConflictError({ code: 'name_taken', message: `there is ${aOf(what)} ${JSON.stringify(name)} already`, hint }, 409)
 
 /** Refuses a name that an active vault in sight is verified to have, other than `own`. Of two who ask at once, both may get it. */
-export async function ensureVaultName({ actor, options }: KeyedPlace, name: string, own?: string): Promise<void> {
+export async function ensureVaultName(
+  { actor, options }: KeyedPlace,
+  name: string,
+  own?: string,
+  hint?: string,
+): Promise<void> {
   ensureNotBlank('vault', name)
   for (const { claimed, verify } of await listVaults(actor, options)) {
     if (claimed.name !== name || claimed.status !== 'active' || claimed.vaultId === own) continue
     const vault = await orAbsent(verify(options))
-    if (vault?.name === name && vault.status === 'active') throw taken('vault', name)
+    if (vault?.name === name && vault.status === 'active') throw taken('vault', name, hint)
   }
+}
+
+/** The same for an archived vault that comes back under the name it had: an archived one cannot be renamed. */
+export async function ensureReturning(place: KeyedPlace, vaultId: string): Promise<void> {
+  const { name } = await readVault(place.actor, vaultId, place.options)
+  await ensureVaultName(place, name, vaultId, 'Rename or archive the one that has the name, then restore.')
 }
 
 type OnHead = Pick<PlanContext, 'known' | 'isFresh'>

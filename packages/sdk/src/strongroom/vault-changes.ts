@@ -6,7 +6,7 @@ import { reencrypt } from '../engine/reencrypt.ts'
 import { readVerified, roundOf } from '../engine/verified.ts'
 import { archiveVault, createVault, renameVault, restoreVault } from '../engine/write-vaults.ts'
 import type { KeyedPlace } from './core.ts'
-import { ensureVaultName } from './given-names.ts'
+import { ensureReturning, ensureVaultName } from './given-names.ts'
 import { archivedVaultId, vaultIdOf } from './names.ts'
 import { roleOf } from './vault-reads.ts'
 import type { Classification, NewVault, RotateVaultKey, SyncedVault, SyncPayload } from './vaults.ts'
@@ -37,6 +37,7 @@ export async function archive(place: KeyedPlace, vault: string): Promise<void> {
 
 export async function restore(place: KeyedPlace, vault: string): Promise<string> {
   const vaultId = await archivedVaultId(place, vault)
+  await ensureReturning(place, vaultId)
   await restoreVault(place.actor, vaultId, place.options)
   return vaultId
 }

@@ -3,9 +3,10 @@ import { ConflictError, ValidationError } from '../../src/strongroom/public-erro
 import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // Catches: a second vault or item of a name that is taken, a name that nobody could ask for, text that is stored as other text.
-// Seen red: names not looked at; a name of an item looked at in memory only, and only on the first head; text with half of a
-// surrogate pair taken as it comes; the names of what is restored, moved, imported or brought back from a version not looked at; a value
-// that is undefined or a number taken; the hint of the protocol for the caller's own input; a move to where it is sent.
+// Seen red: names not looked at, also that of a vault which is restored; a name of an item looked at in memory only, and only on the
+// first head; text with half of a surrogate pair taken as it comes; the names of what is restored, moved, imported or brought back from
+// a version not looked at; a value that is undefined or a number taken; the hint of the protocol for the caller's own input; a move to
+// where it is sent.
 
 let world: World
 beforeAll(async () => {
@@ -32,6 +33,26 @@ it('refuses a vault of a name that an active vault has, made or renamed, and not
   await client.vaults.create({ name })
   const bot = await world.agent('deploy', { permissions: ['machine.all'] })
   expect((await bot.client.vaults.create({ name })).vaultId).not.toBe(vaultId)
+})
+
+it('refuses to restore a vault whose name another one has by now, and brings it back when the name is free', async () => {
+  const { client } = world.device()
+  const name = unique('vault')
+  const { vaultId } = await client.vaults.create({ name })
+  await client.vaults.archive(name)
+  const rival = await world.alice.vaults.create({ name })
+  for (const asked of [name, vaultId])
+    expect(await errorOf(client.vaults.restore(asked))).toMatchObject({
+      name: 'ConflictError',
+      code: 'name_taken',
+      status: 409,
+      hint: 'Rename or archive the one that has the name, then restore.',
+    })
+  expect(await client.vaults.get(vaultId)).toMatchObject({ status: 'archived', headVersion: 2 })
+  expect((await client.vaults.get(name)).vaultId).toBe(rival.vaultId)
+  await world.alice.vaults.update(rival.vaultId, { name: `${name}-rival` })
+  expect(await client.vaults.restore(vaultId)).toMatchObject({ name, status: 'active' })
+  expect((await client.vaults.get(name)).vaultId).toBe(vaultId)
 })
 
 it('refuses an item of a name that an active item has, on the head it is built on', async () => {
