@@ -3,7 +3,6 @@ import {
   type Commit,
   type CommitInput,
   type Dek,
-  type HeadTerms,
   type ItemDetailPayload,
   ProtocolError,
   type SignedItem,
@@ -50,12 +49,11 @@ export interface Written extends Committed {
   readonly rebases: number
 }
 
-/** How planned items become one commit; `terms` are those of the head in hand if absent. */
+/** How planned items become one commit. */
 export interface ItemWork {
   plan(context: PlanContext): Promise<readonly PlannedItem[]>
   /** Throws where the head it is to be built on does not allow it. */
   check?(context: PlanContext): void
-  terms?(known: KnownVault): HeadTerms
   send(commit: Commit, options: CallOptions, items: readonly SignedItem[]): Promise<unknown>
   readonly overwrites?: boolean
   /** Planned anew on every newer head: what it is about was found by name, and a name may mean something else by now. */
@@ -124,7 +122,7 @@ export async function commitItems(
       signedPlans.set(one, item)
       return item
     })
-    return [await buildItems(actor, known, { items: signed, terms: work.terms?.(known) })]
+    return [await buildItems(actor, known, { items: signed })]
   }
   const send: Work['send'] = ([commit], call) => work.send(commit as Commit, call, signed)
   const { committed, rebases } = await commitWork(actor, [vaultId], { build, send, touched }, options)
@@ -167,16 +165,16 @@ function ensureOnce(planned: readonly PlannedItem[]): void {
 export interface BuildInput {
   readonly items: readonly SignedItem[]
   readonly assets?: CommitInput['assets']
-  readonly terms?: HeadTerms | undefined
 }
 
 export async function buildItems(
   actor: Actor,
   { head, content }: KnownVault,
-  { items, assets = [], terms = termsOf(head.payload) }: BuildInput,
+  { items, assets = [] }: BuildInput,
 ): Promise<Built> {
   const place = { org: actor.org, vaultId: head.vault.vaultId, at: actor.now() }
-  const built = await buildCommit({ ...place, base: head, content, terms, items, assets }, actor.identity)
+  const input = { ...place, base: head, content, terms: termsOf(head.payload), items, assets }
+  const built = await buildCommit(input, actor.identity)
   ensureLabels(built.content)
   return { ...built, items }
 }
