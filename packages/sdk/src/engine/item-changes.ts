@@ -162,6 +162,28 @@ function fieldEdit(
   return { fieldId, label, env, ...(value && { value }) }
 }
 
+/** What a change wants is there already. */
+export class NothingChanged extends Error {
+  override name = 'NothingChanged'
+}
+
+/**
+ * Refuses to write what is there, on a head that was read for it. A value that is given is written also where it is the same: to compare
+ * it, the old one would be read and opened before each write, and writing it again is how an item gets another writer after a key was
+ * compromised, and the current key of the vault.
+ */
+export function ensureChanged({ isFresh }: PlanContext, planned: readonly PlannedItem[]): void {
+  if (!planned.every(leavesAsItIs)) return
+  throw isFresh ? new NothingChanged() : new VaultMoved('nothing differs from the content in hand')
+}
+
+// A field that gets another label or flag takes its value along, and so does one that is new.
+function leavesAsItIs({ edit, plan: { base } }: PlannedItem): boolean {
+  const { name, website, status, fields = [] } = base?.detail ?? {}
+  const isNamedSo = edit.name === name && edit.website === website && edit.status === status
+  return isNamedSo && edit.fields.length === fields.length && edit.fields.every(({ value }) => !value)
+}
+
 /** Carries a plan over to a newer head: ciphertexts stay, unless the vault key changed. */
 export async function rebasePlan(context: PlanContext, planned: PlannedItem): Promise<PlannedItem> {
   const { actor, known, dek, options } = context

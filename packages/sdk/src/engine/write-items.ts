@@ -16,6 +16,7 @@ import { refuseUnless } from './answers.ts'
 import { type Built, type Committed, commitWork, ensureRotated, type Work } from './commit.ts'
 import {
   changesOf,
+  ensureChanged,
   type NewItem,
   newItem,
   type PlanContext,
@@ -63,6 +64,8 @@ export interface ItemWork {
 export interface ChangeOptions extends CallerOptions, Pick<ItemWork, 'check'> {
   /** `refuse`, the default, or `overwrite`: the own change wins over what others did to the same thing. */
   readonly collisions?: 'refuse' | 'overwrite'
+  /** Throws `NothingChanged` where everything is there already. */
+  readonly ifChanged?: boolean
 }
 
 /**
@@ -73,7 +76,7 @@ export function changeItems(
   actor: Actor,
   vaultId: string,
   edits: VaultEdits,
-  { collisions = 'refuse', check, ...options }: ChangeOptions = {},
+  { collisions = 'refuse', check, ifChanged = false, ...options }: ChangeOptions = {},
 ): Promise<Written> {
   const created = (edits.create ?? []).map(newItem)
   const changes = changesOf(edits)
@@ -86,6 +89,7 @@ export function changeItems(
         const planned: PlannedItem[] = []
         for (const edit of created) planned.push(await planEdit(context.dek, undefined, edit))
         for (const change of changes) planned.push(await planChange(context, change))
+        if (ifChanged) ensureChanged(context, planned)
         return planned
       },
       send: (commit, call, items) => sendItems(actor, vaultId, { commit, items, archives }, call),

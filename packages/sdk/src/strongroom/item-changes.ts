@@ -1,4 +1,4 @@
-import type { ItemChange as EngineChange } from '../engine/item-changes.ts'
+import { type ItemChange as EngineChange, NothingChanged } from '../engine/item-changes.ts'
 import { moveItem } from '../engine/move-item.ts'
 import { changeItems, importItems } from '../engine/write-items.ts'
 import type { KeyedPlace } from './core.ts'
@@ -64,8 +64,12 @@ export async function update(place: KeyedPlace, vault: string, item: string, cha
   const { name, add = [], edit = [] } = change
   for (const { label } of [...add, ...edit]) if (label !== undefined) ensureNotBlank('field', label)
   const { vaultId, itemId } = await locate(place, vault, item)
-  const more = { ...place.options, ...(name !== undefined && { check: itemNameCheck(name, itemId) }) }
-  await changeItems(place.actor, vaultId, { edit: [changeOf(itemId, change)] }, more)
+  const check = name === undefined ? {} : { check: itemNameCheck(name, itemId) }
+  const more = { ...place.options, ...check, ifChanged: true }
+  await changeItems(place.actor, vaultId, { edit: [changeOf(itemId, change)] }, more).catch((error: unknown) => {
+    // A version more would say that something was changed, and would push one out of the history that says what.
+    if (!(error instanceof NothingChanged)) throw error
+  })
   return { vaultId, itemId }
 }
 

@@ -59,6 +59,7 @@ export interface Items {
     items: readonly NewItem[],
     options?: RequestOptions & { readonly onProgress?: (done: number, total: number) => void },
   ): ApiPromise<readonly { readonly itemId: string; readonly name: string }[]>
+  /** Writes nothing where name, website, labels and flags are so already; a value that is given is written also where it is the same. */
   update(vault: string, item: string, change: ItemChange, options?: RequestOptions): ApiPromise<Item>
   move(vault: string, item: string, to: { readonly vault: string }, options?: RequestOptions): ApiPromise<Item>
   archive(vault: string, item: string, options?: RequestOptions): ApiPromise<void>
