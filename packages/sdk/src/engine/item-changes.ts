@@ -109,6 +109,8 @@ export interface PlanContext {
 export interface NamedOptions extends CallerOptions {
   /** Throws where the head it is to be built on does not allow an item of this name. */
   check?(context: Pick<PlanContext, 'known' | 'isFresh'>, name: string): void
+  /** Throws where what is planned on a head shall not be written. */
+  approve?(context: PlanContext, planned: readonly PlannedItem[]): void
 }
 
 /** Plans a change of an item that is there. */

@@ -16,7 +16,6 @@ import { refuseUnless } from './answers.ts'
 import { type Built, type Committed, commitWork, ensureRotated, type Work } from './commit.ts'
 import {
   changesOf,
-  ensureChanged,
   type NewItem,
   newItem,
   type PlanContext,
@@ -55,17 +54,17 @@ export interface ItemWork {
   plan(context: PlanContext): Promise<readonly PlannedItem[]>
   /** Throws where the head it is to be built on does not allow it. */
   check?(context: PlanContext): void
+  /** Throws where what is planned on this head shall not be written. */
+  approve?(context: PlanContext, planned: readonly PlannedItem[]): void
   send(commit: Commit, options: CallOptions, items: readonly SignedItem[]): Promise<unknown>
   readonly overwrites?: boolean
   /** Planned anew on every newer head: what it is about was found by name, and a name may mean something else by now. */
   readonly replans?: boolean
 }
 
-export interface ChangeOptions extends CallerOptions, Pick<ItemWork, 'check'> {
+export interface ChangeOptions extends CallerOptions, Pick<ItemWork, 'check' | 'approve'> {
   /** `refuse`, the default, or `overwrite`: the own change wins over what others did to the same thing. */
   readonly collisions?: 'refuse' | 'overwrite'
-  /** Throws `NothingChanged` where everything is there already. */
-  readonly ifChanged?: boolean
 }
 
 /**
@@ -76,7 +75,7 @@ export function changeItems(
   actor: Actor,
   vaultId: string,
   edits: VaultEdits,
-  { collisions = 'refuse', check, ifChanged = false, ...options }: ChangeOptions = {},
+  { collisions = 'refuse', check, approve, ...options }: ChangeOptions = {},
 ): Promise<Written> {
   const created = (edits.create ?? []).map(newItem)
   const changes = changesOf(edits)
@@ -89,12 +88,12 @@ export function changeItems(
         const planned: PlannedItem[] = []
         for (const edit of created) planned.push(await planEdit(context.dek, undefined, edit))
         for (const change of changes) planned.push(await planChange(context, change))
-        if (ifChanged) ensureChanged(context, planned)
         return planned
       },
       send: (commit, call, items) => sendItems(actor, vaultId, { commit, items, archives }, call),
       overwrites: collisions === 'overwrite',
       ...(check && { check }),
+      ...(approve && { approve }),
     },
     options,
   )
@@ -116,8 +115,11 @@ export async function commitItems(
     const dek = await currentDek(actor, known, options)
     const context = { actor, known, isFresh, dek, options }
     work.check?.(context)
-    planned = planned && !work.replans ? await rebaseAll(context, planned, work) : await work.plan(context)
-    ensureOnce(planned)
+    const next = planned && !work.replans ? await rebaseAll(context, planned, work) : await work.plan(context)
+    ensureOnce(next)
+    work.approve?.(context, next)
+    // What was not approved is not carried over: it was planned on what may be old.
+    planned = next
     for (const { edit } of planned) touched.add(edit.itemId)
     const place = { org: actor.org, vaultId, at: actor.now() }
     signed = await inOrder(planned, async (one) => {

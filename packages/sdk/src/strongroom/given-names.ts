@@ -1,5 +1,5 @@
 import { VaultMoved } from '../engine/content.ts'
-import type { PlanContext } from '../engine/item-changes.ts'
+import type { PlanContext, PlannedItem } from '../engine/item-changes.ts'
 import { listVaults, readVault } from '../engine/vaults.ts'
 import type { KeyedPlace } from './core.ts'
 import { orAbsent } from './names.ts'
@@ -8,9 +8,11 @@ import { activeItems } from './read-secrets.ts'
 
 // Names that are given to something: not blank, and not those of something else, so that a name leads to one thing on every machine.
 
-const aOf = (what: 'vault' | 'item' | 'field'): string => `${what === 'item' ? 'an' : 'a'} ${what}`
+type Named = 'vault' | 'item' | 'field'
 
-export function ensureNotBlank(what: 'vault' | 'item' | 'field', name: string): void {
+const aOf = (what: Named): string => `${what === 'item' ? 'an' : 'a'} ${what}`
+
+export function ensureNotBlank(what: Named, name: string): void {
   if (name.trim() !== '') return
   const body = { message: `the name of ${aOf(what)} is empty`, hint: 'Give a name that is not only blanks.' }
   throw new ValidationError({ code: 'validation_failed', ...body }, 400)
@@ -18,7 +20,7 @@ export function ensureNotBlank(what: 'vault' | 'item' | 'field', name: string): 
 
 const CHOOSE = 'Choose another name, or change the one that is there.'
 
-const taken = (what: 'vault' | 'item', name: string, hint = CHOOSE): ConflictError =>
+const taken = (what: Named, name: string, hint = CHOOSE): ConflictError =>
   new ConflictError({ code: 'name_taken', message: `there is ${aOf(what)} ${JSON.stringify(name)} already`, hint }, 409)
 
 /** Refuses a name that an active vault in sight is verified to have, other than `own`. Of two who ask at once, both may get it. */
@@ -72,13 +74,35 @@ export const arrivingCheck =
   (context: OnHead, name: string): void =>
     ensureFree(context, [name], itemId)
 
-/** The same for many new items, which have names of their own among themselves too. */
-export function newNamesCheck(names: readonly string[]): (context: OnHead, left: readonly string[]) => void {
+/** Refuses blank names of what is new, and two that are one. */
+export function ensureOwnNames(what: Named, names: readonly string[]): void {
   const seen = new Set<string>()
   for (const name of names) {
-    ensureNotBlank('item', name)
-    if (seen.has(name)) throw taken('item', name)
+    ensureNotBlank(what, name)
+    if (seen.has(name)) throw taken(what, name)
     seen.add(name)
   }
+}
+
+/** The same as for one item for many new ones, which have names of their own among themselves too. */
+export function newNamesCheck(names: readonly string[]): (context: OnHead, left: readonly string[]) => void {
+  ensureOwnNames('item', names)
   return ensureFree
+}
+
+/**
+ * Refuses a label that another field of the item has, on the head a change is built on: a reference would mean either. Two that another
+ * client has made stay as they are, so that one can be renamed or removed.
+ */
+export function ensureOwnLabels({ isFresh }: Pick<PlanContext, 'isFresh'>, planned: readonly PlannedItem[]): void {
+  for (const { base, next } of planned.map(({ plan }) => plan)) {
+    const before = new Map(base?.detail.fields.map(({ fieldId, label }) => [fieldId, label]))
+    const twice = next.fields.find(
+      ({ fieldId, label }) =>
+        before.get(fieldId) !== label &&
+        next.fields.some((other) => other.label === label && other.fieldId !== fieldId),
+    )
+    if (twice)
+      throw isFresh ? taken('field', twice.label) : new VaultMoved('a field has the label in the content in hand')
+  }
 }

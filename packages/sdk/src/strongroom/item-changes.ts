@@ -1,8 +1,21 @@
-import { type ItemChange as EngineChange, NothingChanged } from '../engine/item-changes.ts'
+import {
+  type ItemChange as EngineChange,
+  ensureChanged,
+  NothingChanged,
+  type PlanContext,
+  type PlannedItem,
+} from '../engine/item-changes.ts'
 import { moveItem } from '../engine/move-item.ts'
 import { changeItems, importItems } from '../engine/write-items.ts'
 import type { KeyedPlace } from './core.ts'
-import { arrivingCheck, ensureNotBlank, itemNameCheck, newNamesCheck, returningCheck } from './given-names.ts'
+import {
+  arrivingCheck,
+  ensureOwnLabels,
+  ensureOwnNames,
+  itemNameCheck,
+  newNamesCheck,
+  returningCheck,
+} from './given-names.ts'
 import { locate } from './item-reads.ts'
 import type { ItemChange, ItemPlace, NewField, NewItem } from './items.ts'
 import { vaultIdOf } from './names.ts'
@@ -31,6 +44,9 @@ const changeOf = (itemId: string, { name, website, add, edit, remove }: ItemChan
   ...(remove && { remove }),
 })
 
+const labelsOf = (fields: readonly { readonly label?: string }[]): readonly string[] =>
+  fields.flatMap(({ label }) => label ?? [])
+
 const newItemOf = ({ name, website, fields }: NewItem) => ({
   name,
   ...(website !== undefined && { website }),
@@ -39,7 +55,7 @@ const newItemOf = ({ name, website, fields }: NewItem) => ({
 
 export async function create(place: KeyedPlace, vault: string, item: NewItem): Promise<ItemPlace> {
   const check = itemNameCheck(item.name)
-  for (const { label } of item.fields) ensureNotBlank('field', label)
+  ensureOwnNames('field', labelsOf(item.fields))
   const vaultId = await vaultIdOf(place, vault)
   const edits = { create: [newItemOf(item)] }
   const { items } = await changeItems(place.actor, vaultId, edits, { ...place.options, check })
@@ -53,7 +69,7 @@ export async function importAll(
   onProgress: ((done: number, total: number) => void) | undefined,
 ): Promise<readonly { readonly itemId: string; readonly name: string }[]> {
   const check = newNamesCheck(items.map(({ name }) => name))
-  for (const { label } of items.flatMap(({ fields }) => fields)) ensureNotBlank('field', label)
+  for (const { fields } of items) ensureOwnNames('field', labelsOf(fields))
   const vaultId = await vaultIdOf(place, vault)
   const more = { ...place.options, check, ...(onProgress && { onProgress }) }
   const done = await importItems(place.actor, vaultId, items.map(newItemOf), more)
@@ -62,10 +78,14 @@ export async function importAll(
 
 export async function update(place: KeyedPlace, vault: string, item: string, change: ItemChange): Promise<ItemPlace> {
   const { name, add = [], edit = [] } = change
-  for (const { label } of [...add, ...edit]) if (label !== undefined) ensureNotBlank('field', label)
+  ensureOwnNames('field', labelsOf([...add, ...edit]))
   const { vaultId, itemId } = await locate(place, vault, item)
   const check = name === undefined ? {} : { check: itemNameCheck(name, itemId) }
-  const more = { ...place.options, ...check, ifChanged: true }
+  const approve = (context: PlanContext, planned: readonly PlannedItem[]): void => {
+    ensureChanged(context, planned)
+    ensureOwnLabels(context, planned)
+  }
+  const more = { ...place.options, ...check, approve }
   await changeItems(place.actor, vaultId, { edit: [changeOf(itemId, change)] }, more).catch((error: unknown) => {
     // A version more would say that something was changed, and would push one out of the history that says what.
     if (!(error instanceof NothingChanged)) throw error

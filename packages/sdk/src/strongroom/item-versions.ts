@@ -1,7 +1,7 @@
 import * as engine from '../engine/item-versions.ts'
 import type { ItemRead } from '../engine/items.ts'
 import type { KeyedPlace } from './core.ts'
-import { arrivingCheck } from './given-names.ts'
+import { arrivingCheck, ensureOwnLabels } from './given-names.ts'
 import { locate } from './item-reads.ts'
 import type { ItemPlace, ItemVersion } from './items.ts'
 import { ValidationError } from './public-errors.ts'
@@ -33,7 +33,7 @@ export async function restoreVersion(
   version: number,
 ): Promise<ItemPlace> {
   const { vaultId, itemId } = await locate(place, vault, item)
-  const more = { ...place.options, check: arrivingCheck(itemId) }
+  const more = { ...place.options, check: arrivingCheck(itemId), approve: ensureOwnLabels }
   const written = await engine.restoreVersion(place.actor, vaultId, itemId, version, more)
   if (!written)
     throw new ValidationError(

@@ -5,7 +5,7 @@ import { type EnvBundle, type EnvParts, envBundle } from './env-bundle.ts'
 import { ensureExportable } from './env-names.ts'
 import { toPublic } from './error-map.ts'
 import { durationMs } from './options.ts'
-import { ConfigError, NotFoundError } from './public-errors.ts'
+import { NotFoundError } from './public-errors.ts'
 import { type Outcome, type Reader, readRefs, readVariables } from './read-secrets.ts'
 import { receiptFrom } from './receipt.ts'
 import { type ParsedRef, parseRef, requireRef } from './refs.ts'
@@ -116,9 +116,11 @@ async function readAll(
   const parsed = new Map<string, ParsedRef>()
   const outcomes: Record<string, Outcome> = {}
   for (const [name, ref] of Object.entries(refs)) {
-    const found = parseRef(ref)
-    if (found) parsed.set(name, found)
-    else outcomes[name] = failed(() => requireRef(ref))
+    try {
+      parsed.set(name, requireRef(ref))
+    } catch (error) {
+      outcomes[name] = { ok: false, error }
+    }
   }
   for (const vault of new Set([...parsed.values()].map((ref) => ref.vault))) {
     const wanted = [...parsed].filter(([, ref]) => ref.vault === vault)
@@ -133,15 +135,6 @@ async function readAll(
     for (const [i, [name]] of wanted.entries()) outcomes[name] = read[i] as Outcome
   }
   return Object.fromEntries(Object.keys(refs).map((name) => [name, outcomes[name] as Outcome]))
-}
-
-function failed(work: () => unknown): Outcome {
-  try {
-    work()
-  } catch (error) {
-    return { ok: false, error }
-  }
-  return { ok: false, error: new ConfigError('a reference cannot be read', { code: 'reference_invalid' }) }
 }
 
 function cachingOf({ cache }: Core['config'], { offline, maxAge }: EnvOptions): EnvironmentOptions {

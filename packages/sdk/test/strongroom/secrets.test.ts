@@ -8,7 +8,7 @@ import {
 } from '../../src/strongroom/public-errors.ts'
 import { StrongroomError } from '../../src/strongroom/strongroom-error.ts'
 import { makeWire } from '../engine/server.ts'
-import { errorOf, makeTwin, memoryCache, startWorld, unique, type World } from './world.ts'
+import { errorOf, makeTwin, makeTwinField, memoryCache, startWorld, unique, type World } from './world.ts'
 
 // Catches: a name that is believed before it is verified, a name that has moved on since, two items made of one reference by two
 // writers, a version that is overwritten unseen, an environment that is older than allowed.
@@ -101,13 +101,8 @@ it('refuses a name that several things have, and names them by id', async () => 
   expect(error).toBeInstanceOf(AmbiguousReferenceError)
   expect(error.candidates).toHaveLength(2)
   expect(await errorOf(world.alice.secrets.set(`sr://${vault}/twin/A`, 'x'))).toBeInstanceOf(AmbiguousReferenceError)
-  await world.alice.items.create(vault, {
-    name: 'pair',
-    fields: [
-      { label: 'same', value: '1' },
-      { label: 'same', value: '2' },
-    ],
-  })
+  await world.alice.items.create(vault, { name: 'pair', fields: [{ label: 'same', value: '1' }] })
+  await makeTwinField(world, vault, 'pair', 'same', '2')
   expect(await errorOf(world.alice.secrets.get(`sr://${vault}/pair/same`))).toMatchObject({
     code: 'ambiguous_reference',
   })

@@ -83,6 +83,16 @@ export async function makeTwin(world: World, vault: string, name: string, label:
   return items[0]?.itemId ?? ''
 }
 
+/** A field of a label that the item may have already, outside of the environment, made in the same way; gives its id. */
+export async function makeTwinField(world: World, vault: string, item: string, label: string, value: string) {
+  const actor = await actorFor(world, world.founder)
+  const { vaultId, itemId, fields } = await world.alice.items.get(vault, item)
+  const edit = [{ itemId, add: [{ label, value: textValue(value) }] }]
+  const { items } = await changeItems(actor, vaultId, { edit })
+  const before = new Set(fields.map(({ fieldId }) => fieldId))
+  return items[0]?.fields.find(({ fieldId }) => !before.has(fieldId))?.fieldId ?? ''
+}
+
 /** The error of a call; fails if it was not refused. */
 export async function errorOf(call: PromiseLike<unknown>): Promise<Error & Record<string, unknown>> {
   try {
