@@ -13,9 +13,10 @@ import { type Machine, startWorld, type World } from './world.ts'
 // Catches: a dry run that writes, a second run that doubles items or passes over new fields (seen red), a value that is written over, a
 // file that may be deleted although it is the only copy (seen red), a value in what is printed, an archive that opens with another
 // passphrase or can be read, a value in git history that is not found, a found value that is shown, a path that is taken from where this
-// process runs; two items of one name in a vault (seen red: names counted by folder, and a counted name that the file has itself). Of
-// archives, seen red: attachments that stay behind, one of the same size that is taken for the same, segments that can change places or be
-// cut off, and what ends an export said to be the fault of the file.
+// process runs; two items of one name in a vault (seen red: names counted by folder, and a counted name that the file has itself), two
+// fields of one label (seen red: labels as they come, and one that the dry run does not name). Of archives, seen red: attachments that stay
+// behind, one of the same size that is taken for the same, segments that can change places or be cut off, and what ends an export said
+// to be the fault of the file.
 
 const CANARY = 'canary-9f31b7c2d4'
 
@@ -123,11 +124,15 @@ it('imports 1Password vault by vault, and names what it left out', async () => {
   }
   const path = join(machine.home, 'export.1pux')
   writeFileSync(path, zipSync({ 'export.data': strToU8(JSON.stringify(data)) }))
-  const ended = await machine.call(['import', '1password', path, '--map', 'Team=team', '--yes', '--json'])
+  const bring = ['import', '1password', path, '--map', 'Team=team']
+  const dry = await machine.call([...bring, '--dry-run'])
+  expect(dry.stdout).toMatch(/^new +team\/Stripe +4 fields, labelled here: pin 2, new vault$/m)
+  const ended = await machine.call([...bring, '--yes', '--json'])
   expect(ended.code).toBe(12)
   const done: Imported = ended.json().data
   expect(done.complete).toBe(false)
   expect(done.plan).toMatchObject([{ vault: 'team', items: ['Stripe', 'Stripe 2'] }])
+  expect(done.plan).toMatchObject([{ renamed: [{ item: 'Stripe', fields: ['pin 2'] }] }])
   expect(done.leftOut.map(({ name }) => name)).toEqual(['Old', 'Empty'])
   expect(await labelsOf('team/Stripe')).toBe('password pin pin 2 username')
   const wrong = machine.file('no.1pux', 'not a zip')
@@ -145,12 +150,22 @@ it('imports Bitwarden by folder, and refuses an encrypted export', async () => {
           folderId: 'f',
           login: { username: 'root', password: CANARY, uris: [{ uri: 'https://db.test' }] },
         },
-        { name: 'Note', notes: 'hello' },
+        {
+          name: 'Note',
+          notes: 'hello',
+          fields: [
+            { name: 'notes', value: 'a' },
+            { name: 'pin', value: 'b' },
+            { name: 'pin', value: 'c' },
+          ],
+        },
       ],
     }),
   )
   const done = await jsonOf<Imported>(machine, ['import', 'bitwarden', file, '--yes'])
   expect(done.plan.map(({ vault, items }) => `${vault}/${items}`)).toEqual(['Infra/DB', 'Bitwarden/Note'])
+  expect(done.plan).toMatchObject([{ renamed: [] }, { renamed: [{ item: 'Note', fields: ['pin 2', 'notes 2'] }] }])
+  expect(await labelsOf('Bitwarden/Note')).toBe('notes notes 2 pin pin 2')
   const sealed = machine.file('sealed.json', JSON.stringify({ encrypted: true, items: [] }))
   expect((await machine.call(['import', 'bitwarden', sealed, '--json'])).error().code).toBe('import_unreadable')
 })
@@ -292,7 +307,12 @@ it('writes an archive whole or not at all, and knows its last segment from any o
 it('still opens an archive of before, which had no place for attachments', async () => {
   const passphrase = 'a long enough passphrase'
   const env = { STRONGROOM_PASSPHRASE_FILE: machine.file('archive-pass', `${passphrase}\n`) }
-  const fields = [{ label: 'pin', value: Buffer.from('1234').toString('base64'), isEnvironmentVariable: false }]
+  // Two of one label, which was possible then.
+  const fields = ['1234', '5678'].map((text) => ({
+    label: 'pin',
+    value: Buffer.from(text).toString('base64'),
+    isEnvironmentVariable: false,
+  }))
   const vaults = [{ name: 'former', classification: 'internal', items: [{ name: 'card', website: '', fields }] }]
   const header = Buffer.concat([Buffer.from('SRX1'), Buffer.of(17), randomBytes(28)])
   const key = scryptSync(passphrase, header.subarray(5, 21), 32, { N: 2 ** 17, r: 8, p: 1, maxmem: 2 ** 28 })
@@ -303,6 +323,7 @@ it('still opens an archive of before, which had no place for attachments', async
   const done = await jsonOf(machine, ['import', 'archive', 'former.srx', '--yes'], env)
   expect(done).toMatchObject({ imported: 1, complete: true })
   expect((await machine.call(['read', 'former/card/pin'])).stdout).toBe('1234')
+  expect((await machine.call(['read', 'former/card/pin 2'])).stdout).toBe('5678')
 })
 
 it('finds own values in files and git history in any form, says which and where, and never shows them', async () => {

@@ -4,7 +4,7 @@ import { confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { EXIT } from '../errors/codes.ts'
 import { carryOut, countsOf, isWhole, type Plan, planOf } from '../import/plan.ts'
-import type { Found } from '../import/source.ts'
+import type { Found, FoundItem } from '../import/source.ts'
 import { arg, command, flag, type Result } from '../model/command.ts'
 import { table } from '../output/table.ts'
 import { readGiven } from '../place/given-file.ts'
@@ -45,8 +45,12 @@ const counted = (counts: Readonly<Record<string, number>>): string =>
     .map(([noun, count]) => `${count} ${noun}${count === 1 ? '' : 's'}`)
     .join(', ')
 
-const contentOf = (fields: number, files: number): string =>
-  `${fields} fields${files > 0 ? `, ${counted({ file: files })}` : ''}`
+const contentOf = ({ fields, files = [], renamed = [] }: FoundItem): string =>
+  [
+    `${fields.length} fields`,
+    ...(files.length > 0 ? [counted({ file: files.length })] : []),
+    ...(renamed.length > 0 ? [`labelled here: ${renamed.join(', ')}`] : []),
+  ].join(', ')
 
 interface Row {
   readonly what: string
@@ -57,9 +61,7 @@ interface Row {
 function rowsOf({ vault, isNew, items, there }: Plan): readonly Row[] {
   const row = (what: string, name: string, detail: string): Row => ({ what, where: `${vault}/${name}`, detail })
   return [
-    ...items.map(({ name, fields, files = [] }) =>
-      row('new', name, `${contentOf(fields.length, files.length)}${isNew ? ', new vault' : ''}`),
-    ),
+    ...items.map((item) => row('new', item.name, `${contentOf(item)}${isNew ? ', new vault' : ''}`)),
     ...there.flatMap(({ name, missing, differing, missingFiles, differingFiles }) => [
       ...(missing.length > 0 ? [row('add', name, missing.map(({ label }) => label).join(', '))] : []),
       ...(differing.length > 0 ? [row('keep', name, `another value here: ${differing.join(', ')}`)] : []),
@@ -89,6 +91,9 @@ const planShown = ({ vault, isNew, items, there }: Plan) => ({
   vault,
   isNew,
   items: items.map(({ name }) => name),
+  renamed: items
+    .map(({ name, renamed = [] }) => ({ item: name, fields: renamed }))
+    .filter(({ fields }) => fields.length > 0),
   skipped: there
     .filter(({ missing, missingFiles }) => missing.length + missingFiles.length === 0)
     .map(({ name }) => name),

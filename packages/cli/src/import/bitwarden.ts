@@ -1,6 +1,6 @@
 import type { NewField } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
-import { distinct, EMPTY, type Found, fieldFrom, nameFrom } from './source.ts'
+import { EMPTY, type Found, fieldFrom, nameFrom } from './source.ts'
 
 // The unencrypted JSON export of Bitwarden. Only what this needs is described; everything else in the file is ignored.
 
@@ -45,14 +45,14 @@ function read(text: string): Export {
 
 function fieldsOf({ login, card, identity, sshKey, fields, notes }: BitwardenItem): readonly NewField[] {
   const sets = [card, identity, sshKey].flatMap((set) => Object.entries(set ?? {}))
-  return distinct([
+  return [
     ...fieldFrom('username', login?.username),
     ...fieldFrom('password', login?.password),
     ...fieldFrom('totp', login?.totp),
     ...sets.flatMap(([label, value]) => fieldFrom(label, value)),
     ...(fields ?? []).flatMap(({ name, value }) => fieldFrom(nameFrom(name, 'field'), value)),
     ...fieldFrom('notes', notes),
-  ])
+  ]
 }
 
 export function readBitwarden(text: string): Found {

@@ -1,6 +1,6 @@
 import type { NewField } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
-import { distinct, EMPTY, type Found, type FoundItem, fieldFrom, type LeftOut, nameFrom } from './source.ts'
+import { EMPTY, type Found, type FoundItem, fieldFrom, type LeftOut, nameFrom } from './source.ts'
 
 // 1Password's .1pux: a ZIP with `export.data`, which is JSON, and files beside it.
 
@@ -41,14 +41,14 @@ function textOf(value: Value | undefined): string | undefined {
 
 function fieldsOf({ details = {} }: OnePasswordItem): readonly NewField[] {
   const { loginFields = [], notesPlain, password, sections = [] } = details
-  return distinct([
+  return [
     ...loginFields.flatMap(({ designation, name, value }) => fieldFrom(designation || name || 'field', value)),
     ...fieldFrom('password', password),
     ...sections.flatMap(({ fields = [] }) =>
       fields.flatMap(({ title, id, value }) => fieldFrom(nameFrom(title, id ?? 'field'), textOf(value))),
     ),
     ...fieldFrom('notes', notesPlain),
-  ])
+  ]
 }
 
 async function readExport(bytes: Uint8Array): Promise<Export> {

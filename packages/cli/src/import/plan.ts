@@ -123,7 +123,7 @@ export async function carryOut(cli: Cli, plans: readonly Plan[]): Promise<void> 
   await withProgress(cli, 'encrypting', async (progress) => {
     for (const { vault, isNew, items, there } of plans) {
       if (isNew) await strongroom.vaults.create({ name: vault }, { signal })
-      const clean = items.map(({ from: _, files: __, ...item }) => item)
+      const clean = items.map(({ from: _, files: __, renamed: ___, ...item }) => item)
       const made = await strongroom.items.import(vault, clean, {
         signal,
         onProgress: (count, total) => progress.update(`${vault}: ${count} of ${total} items`),

@@ -15,6 +15,8 @@ export interface FoundItem extends NewItem {
   /** The folder or vault it was in. */
   readonly from: string
   readonly files?: readonly FoundFile[]
+  /** Labels that its fields get here, since several had one. */
+  readonly renamed?: readonly string[]
 }
 
 /** The reason to leave out what holds nothing: it is no loss. */
@@ -51,16 +53,17 @@ function ownNames(names: readonly string[]): readonly string[] {
   })
 }
 
-/** Fields with labels of their own. */
-export function distinct(fields: readonly NewField[]): readonly NewField[] {
-  const labels = ownNames(fields.map(({ label }) => label))
-  return fields.map((field, i) => ({ ...field, label: labels[i] ?? field.label }))
+/** An item whose fields have labels of their own. */
+function withOwnLabels(item: FoundItem): FoundItem {
+  const labels = ownNames(item.fields.map(({ label }) => label))
+  const fields = item.fields.map((field, i) => ({ ...field, label: labels[i] ?? field.label }))
+  return { ...item, fields, renamed: labels.filter((label, i) => label !== item.fields[i]?.label) }
 }
 
-/** Items of one vault with names of their own, whichever folders they come from. */
+/** Items of one vault with names of their own, whichever folders they come from, and fields with labels of their own. */
 export function distinctItems(items: readonly FoundItem[]): readonly FoundItem[] {
   const names = ownNames(items.map(({ name }) => name))
-  return items.map((item, i) => ({ ...item, name: names[i] ?? item.name }))
+  return items.map((item, i) => ({ ...withOwnLabels(item), name: names[i] ?? item.name }))
 }
 
 /** A field, unless there is nothing in it. */

@@ -14,6 +14,9 @@ export const importShape = Type.Object({
       vault: Type.String(),
       isNew: Type.Boolean(),
       items: Type.Array(Type.String()),
+      renamed: Type.Array(FieldsOfItem, {
+        description: 'Labels that fields get here, since several of the item had one',
+      }),
       skipped: Type.Array(Type.String()),
       added: Type.Array(FieldsOfItem),
       differing: Type.Array(FieldsOfItem),
