@@ -10,7 +10,7 @@ import { type Machine, startWorld, type World } from './world.ts'
 // signatures that is written over.
 // Seen red: the number of administrators not asked for, the rest of the policy not compared, the predecessor not compared, a statement
 // sent with too few signatures, a change that does not ask; keys counted instead of people, by the SDK and before signing; a file that is there
-// not looked for; the file it was read from taken for another.
+// not looked for; the file it was read from taken for another; an administrator removed without whom the quorum is out of reach.
 
 const PASSPHRASE = 'purple otter canal lantern'
 let world: World
@@ -127,4 +127,21 @@ it('countersigns nothing but quorums', async () => {
   writeFileSync(join(bob.home, 'other.json'), JSON.stringify(statement))
   const { message } = await refused(['--countersign', 'other.json', '--yes'], 'validation_failed', 6, bob)
   expect(message).toContain('more than quorums')
+})
+
+it('keeps an administrator without whom it could never be changed again, until it is lowered', async () => {
+  const remove = ['user', 'remove', 'bob@northwind.test', '--yes']
+  const ended = await alice.call([...remove, '--json'])
+  expect([ended.code, ended.stdout]).toEqual([6, ''])
+  expect(ended.error()).toMatchObject({
+    code: 'quorum_unreachable',
+    hint: 'Lower the quorum first: strongroom log quorum --directory N --recovery N',
+  })
+  await jsonOf(alice, ['log', 'quorum', '--directory', '1', '--recovery', '1', '--out', 'low.json'])
+  bob.file('low.json', readFileSync(at('low.json'), 'utf8'))
+  await jsonOf(bob, ['log', 'quorum', '--countersign', 'low.json', '--yes'], asBob())
+  alice.file('lower.json', readFileSync(join(bob.home, 'low.json'), 'utf8'))
+  await jsonOf(alice, ['log', 'quorum', '--send', 'lower.json', '--yes'])
+  expect(await jsonOf(alice, remove)).toMatchObject({ was: 'active' })
+  expect(await shown()).toMatchObject({ directory: 1, recovery: 1 })
 })

@@ -57,7 +57,7 @@ export const users = {
     access: { kind: 'user', anyOf: ['ORG_OWNER', 'ORG_ADMIN', 'TENANT_ADMIN'] },
     params: closed({ id: Id }),
     response: closed({ userId: Id, status: OneOf(['removed']), liveKeys: Type.Array(Type.String()) }),
-    errors: ['user_not_found', 'role_required', 'last_owner'],
+    errors: ['user_not_found', 'role_required', 'last_owner', 'quorum_unreachable'],
   },
   setOrgRoles: {
     api: 'platform',

@@ -131,9 +131,9 @@ export async function endorseInvite(
   await admin.client.invites.endorse({ params: { id: inviteId }, body: { keyAdd: keyAdd } })
 }
 
-/** A `Strongroom` of the admin: it reads in the log which keys somebody has, and that a key has ended. */
+/** A `Strongroom` of the admin: it reads in the log which keys somebody has, what is left without them, and that a key has ended. */
 export interface VerifyingClient {
-  readonly transparency: Pick<Transparency, 'keys'>
+  readonly transparency: Pick<Transparency, 'keys' | 'quorums'>
   readonly agents: Pick<Agents, 'revokeKey'>
 }
 
@@ -148,6 +148,8 @@ export async function removeUser(
   options: Pick<RequestOptions, 'signal'> = {},
 ): Promise<readonly string[]> {
   const principal = `user:${userId}`
+  // Not left to the server: it is the signatures made here, under the end of their keys, that could lock everybody out.
+  await transparency.quorums.ensureWithout(principal, options)
   const { named, absent } = await removeAtServer(client, userId)
   ensureOwnedBy(principal, named)
   const active = (await transparency.keys(principal, options)).filter(({ status }) => status === 'active')

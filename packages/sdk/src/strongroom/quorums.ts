@@ -3,6 +3,8 @@ import {
   canonicalText,
   type Envelope,
   envelopeShape,
+  type Kid,
+  kidName,
   type Policy,
   peekDocument,
   policySet,
@@ -11,6 +13,7 @@ import {
 import { adminsAmong } from '../engine/directory.ts'
 import { type LoggedPolicy, readPolicy, sendPolicy, signPolicy } from '../engine/policy.ts'
 import type { KeyedPlace } from './core.ts'
+import { readWholeLog } from './log-verification.ts'
 import { ConflictError, ValidationError } from './public-errors.ts'
 import type { LoggedQuorums, QuorumStatement, Quorums } from './transparency.ts'
 
@@ -64,6 +67,38 @@ function ensureReachable({ directory, recovery }: Quorums, administrators: numbe
       hint: 'Bring in another one first: strongroom user invite EMAIL --cap dir-admin',
     },
     400,
+  )
+}
+
+/** Everybody of whom the log has a key: complete, whoever the caller is shown by the server. */
+async function adminsInLog({ actor, options }: KeyedPlace): Promise<ReadonlySet<string>> {
+  const people = new Set<string>()
+  await readWholeLog(actor, options, ({ name }) => {
+    if (name.startsWith(KEY_OF_PERSON)) people.add(principalOf(name.slice(kidName('').length) as Kid))
+  })
+  return adminsAmong(actor, [...people], options)
+}
+
+const KEY_OF_PERSON = kidName('user:')
+
+/**
+ * Refuses where a quorum that can be met now could not be met any more without this administrator. Whoever leaves by themselves signs for
+ * nobody: there the server decides.
+ */
+export async function ensureWithout(place: KeyedPlace, principal: string): Promise<void> {
+  const { actor, options } = place
+  const isOwn = principal === actor.identity.key.principal
+  if (isOwn || (await adminsAmong(actor, [principal], options)).size === 0) return
+  const quorums = quorumsIn((await readPolicy(actor, options)).policy)
+  const { size } = await adminsInLog(place)
+  if (!Object.values(quorums).includes(size)) return
+  throw new ConflictError(
+    {
+      code: 'quorum_unreachable',
+      message: `There are ${size} directory administrators, and as many have to sign: without this one, that could never be changed.`,
+      hint: 'Lower the quorum first: strongroom log quorum --directory N --recovery N',
+    },
+    409,
   )
 }
 

@@ -157,13 +157,14 @@ async function readListed(
 type Wanted = { readonly fieldId: string } | { readonly itemId: string } | { readonly error: StrongroomError }
 
 /** A field outside of the environment may have the label, too: unless it `isAll` there is to know, such an item is asked itself. */
-function locate({ items, environment }: Names, { item, field }: ParsedRef, isAll = false): Wanted {
+function locate({ items, environment }: Names, { item, field }: ParsedRef, isAll?: boolean): Wanted {
   try {
     const { itemId, fieldCount } = pick(activeItems(items), item, ITEMS)
     const own = environment.filter((row) => row.itemId === itemId)
-    const [named, second] = own.filter((row) => row.label === field || row.fieldId === field)
-    const isOnly = !second && (isAll || own.length === fieldCount || named?.fieldId === field)
-    return named && isOnly ? { fieldId: named.fieldId } : { itemId }
+    const [named, second] = own.filter(({ label, fieldId }) => label === field || fieldId === field)
+    if (!named || second) return { itemId }
+    const { fieldId } = named
+    return isAll || own.length === fieldCount || fieldId === field ? { fieldId } : { itemId }
   } catch (error) {
     return { error: error as StrongroomError }
   }

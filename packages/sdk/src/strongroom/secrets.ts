@@ -149,21 +149,19 @@ async function readSource(
   source: EnvSource,
   options: EnvOptions,
 ): Promise<EnvBundle> {
+  if ('license' in source) return (await import('./license-env.ts')).licenseEnv(core, place, source.license, options)
+  const caching = cachingOf(core.config, options)
+  const from = { ...reader, caching, isOffline: caching.cached === 'only' }
   if ('vault' in source) {
-    const caching = cachingOf(core.config, options)
-    const from = { ...reader, isOffline: caching.cached === 'only' }
     const { secrets, read } = await readVariables(from, source.vault, { ...caching, ...place.options })
     ensureExportable(secrets.keys(), options.allowNames)
     return envBundle({ secrets, receipt: receiptFrom(read.receipt), vaultIds: [read.head.vault.vaultId] })
   }
   if ('project' in source) {
-    const parts = await readProjectSource(reader, source.project, cachingOf(core.config, options))
+    const parts = await readProjectSource(reader, source.project, caching)
     ensureExportable(parts.secrets.keys(), options.allowNames)
     return envBundle(parts)
   }
-  if ('license' in source) return (await import('./license-env.ts')).licenseEnv(core, place, source.license, options)
-  const caching = cachingOf(core.config, options)
-  const from = { ...reader, caching, isOffline: caching.cached === 'only' }
   const outcomes = await readAll(from, source.refs, false)
   const found = Object.entries(outcomes).filter(([name, one]) => !options.optional?.includes(name) || !isAbsent(one))
   return envBundle({ secrets: new Map(found.map(([name, one]) => [name, opened(one)])) })

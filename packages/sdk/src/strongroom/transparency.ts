@@ -184,6 +184,8 @@ export interface Transparency {
     countersign(statement: unknown, options?: RequestOptions): ApiPromise<QuorumStatement>
     /** By whoever made it, once there are enough signatures. */
     send(statement: unknown, options?: RequestOptions): ApiPromise<LoggedQuorums>
+    /** Refuses where, without this administrator, a quorum that can be met now could not be met any more. From the whole log. */
+    ensureWithout(principal: string, options?: RequestOptions): ApiPromise<void>
   }
   readonly trust: {
     list(): Promise<readonly PinnedSigner[]>
@@ -226,6 +228,8 @@ export function transparencyOf(core: Core): Transparency {
       examine: (one, options) => core.keyed(options, async (place) => (await policies()).examine(place, one)),
       countersign: (one, options) => core.keyed(options, async (place) => (await policies()).countersign(place, one)),
       send: (one, options) => core.keyed(options, async (place) => (await policies()).send(place, one)),
+      ensureWithout: (one, options) =>
+        core.keyed(options, async (place) => (await policies()).ensureWithout(place, one)),
     },
     trust: {
       list: async () => (await pinned()).pinnedSigners(core),

@@ -9,7 +9,9 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 // A person is removed by a server that lies about their keys. Catches: a key that ends because the server names it, a key that lives on
 // because the server does not, a removal that cannot be done again once it was interrupted, an invitee without keys who cannot be removed.
 // Seen red: revocations signed for what the server names; the owner of a named key not compared; the end of a key believed without the
-// log; the refusal of somebody who is gone already passed on although their keys live.
+// log; the refusal of somebody who is gone already passed on although their keys live; an administrator removed without whom a quorum is out
+// of reach, where the client does not ask, where the server does not, and by two who are removed at once; keys of people who are gone
+// counted by the server, and an administrator of whom the server says nothing not counted by the client.
 
 const REVOKE = 'POST /user-key/revoke'
 let world: World
@@ -18,13 +20,14 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-const invited = (): Promise<UserInvite> => {
+const invited = (...caps: readonly 'dir-admin'[]): Promise<UserInvite> => {
   const { tenantId } = world.founder
-  return makeUserInvite(world.founder, { email: `${unique('bob')}@example.com`, name: 'Bob', tenantId })
+  const email = `${unique('bob')}@example.com`
+  return makeUserInvite(world.founder, { email, name: 'Bob', tenantId, caps: [...caps, 'member'] })
 }
 
-async function member(): Promise<{ readonly userId: string; readonly kid: string }> {
-  const made = await invited()
+async function member(...caps: readonly 'dir-admin'[]): Promise<{ readonly userId: string; readonly kid: string }> {
+  const made = await invited(...caps)
   const passphrase = 'a passphrase of an invitee'
   const { identity } = await acceptInvite({ baseUrl: world.url, link: made.link, passphrase, keys: keysOf('bob') })
   await endorseInvite(world.founder, made)
@@ -119,4 +122,31 @@ it('ends no key where the server refuses the removal, as of the last owner', asy
   const { remove, revocations } = admin()
   expect(await errorOf(remove(world.founder.userId))).toMatchObject({ code: 'last_owner' })
   expect(revocations()).toEqual([])
+})
+
+it('removes no administrator without whom the directory could never be changed again', async () => {
+  const admins = [await member('dir-admin'), await member('dir-admin'), await member('dir-admin')]
+  const { quorums } = world.alice.transparency
+  const { statement } = (await quorums.propose({ directory: 2 })) ?? {}
+  await quorums.send(statement)
+  const { wire, remove, revocations } = admin()
+  const atServer = ({ userId }: { readonly userId: string }) =>
+    connect({ baseUrl: world.url }, { accessToken: world.founder.accessToken }).users.remove({ params: { id: userId } })
+  const ended = await Promise.allSettled(admins.map(atServer))
+  const refused = ended.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+  expect(refused).toMatchObject([{ code: 'quorum_unreachable', status: 409, details: { administratorsLeft: 1 } }])
+  // Of those who are gone, the log has active keys: the client counts them until they have ended.
+  const kept = admins.find((_, i) => ended[i]?.status === 'rejected')
+  const gone = admins.filter((one) => one !== kept)
+  for (const { userId, kid } of gone) expect(await remove(userId)).toEqual([kid])
+  wire.asked.length = 0
+  wire.tamper = (asked, answer) => (asked.startsWith('GET /user?') ? { ...(answer as object), users: [] } : undefined)
+  const refusal = await errorOf(remove(kept?.userId ?? ''))
+  expect(refusal).toMatchObject({
+    name: 'ConflictError',
+    code: 'quorum_unreachable',
+    hint: 'Lower the quorum first: strongroom log quorum --directory N --recovery N',
+  })
+  expect([revocations(), wire.asked.filter((asked) => !asked.startsWith('GET'))]).toEqual([[], []])
+  expect(await statusOf(kept?.userId ?? '')).toEqual(['active'])
 })

@@ -19,6 +19,7 @@ import { endSessionsOf, personOf } from '../sessions/service.ts'
 import { ensureTenants } from '../tenants/service.ts'
 import { dropSecrets } from '../user-keys/secrets.ts'
 import { liveKeysOf } from './live-keys.ts'
+import { ensureQuorumLeft } from './quorum-left.ts'
 import * as store from './store.ts'
 
 const sightOf = (ctx: TxCtx): store.Sight => ({ ...personOf(ctx), tenantIds: tenantsRunBy(ctx.principal) })
@@ -77,6 +78,7 @@ export const remove: Handler<typeof users.remove> = (ctx, { params }) =>
     const owners = await store.lockOwners(ctx.db, orgId)
     const { userId } = await openManaged(ctx, params.id)
     ensureOwnerLeft(owners, userId)
+    await ensureQuorumLeft(ctx.db, orgId, userId, () => store.othersThan(ctx.db, { orgId, userId }))
 
     await store.remove(ctx.db, { orgId, userId })
     await revokeInvitesOf(ctx.db, { orgId, userId })

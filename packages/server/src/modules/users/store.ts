@@ -84,6 +84,19 @@ export async function lockOwners(db: Db, orgId: string): Promise<string[]> {
   return rows.map(({ userId }) => userId)
 }
 
+/** Everybody who is active but this person, those who came first before the others. */
+export async function othersThan(db: Db, { orgId, userId }: Owner): Promise<string[]> {
+  const rows = await db
+    .selectFrom('org_user')
+    .select('user_id as userId')
+    .where('org_id', '=', orgId)
+    .where('status', '=', 'active')
+    .where('user_id', '<>', userId)
+    .orderBy('created_at')
+    .execute()
+  return rows.map((row) => row.userId)
+}
+
 export interface ActiveUser {
   readonly userId: string
   readonly email: string
