@@ -81,7 +81,7 @@ const MAX_TRIES = 4
 
 /**
  * Every reference into one vault: two requests at first, one when its names are known, in this process or from an earlier one, and
- * one more for each item that has fields beyond the environment.
+ * one more for each item beyond the environment.
  */
 export async function readRefs(reader: Reader, asked: string, refs: readonly ParsedRef[]): Promise<readonly Outcome[]> {
   const { outcomes } = await inVault(reader, asked, (vaultId) => readInVault(reader, vaultId, refs))
@@ -120,9 +120,9 @@ async function readUnder(
   { environment, items }: { readonly environment: EnvironmentRead; readonly items: readonly ItemRow[] },
 ): Promise<InVault> {
   const { head, variables } = environment
-  const isCached = environment.receipt.source === 'cache'
-  const wanted = refs.map((ref) => locate({ items, environment: variables }, ref, isCached))
-  if (isCached && wanted.some((one) => 'itemId' in one)) throw new NotCachedError(vaultId)
+  const wanted = refs.map((ref) => locate({ items, environment: variables }, ref))
+  const isBeyond = wanted.some((one) => 'itemId' in one)
+  if (isBeyond && environment.receipt.source === 'cache') throw new NotCachedError(vaultId)
   const read = await readItems(reader, vaultId, wanted)
   return { head, outcomes: refs.map((ref, i) => outcomeOf(reader, ref, wanted[i] as Wanted, environment, read)) }
 }
@@ -156,15 +156,12 @@ async function readListed(
 
 type Wanted = { readonly fieldId: string } | { readonly itemId: string } | { readonly error: StrongroomError }
 
-/** A field outside of the environment may have the label, too: unless it `isAll` there is to know, such an item is asked itself. */
-function locate({ items, environment }: Names, { item, field }: ParsedRef, isAll?: boolean): Wanted {
+/** A field of the environment is meant before one that is not: to see whether there is another one, every item would be asked for. */
+function locate({ items, environment }: Names, { item, field }: ParsedRef): Wanted {
   try {
-    const { itemId, fieldCount } = pick(activeItems(items), item, ITEMS)
-    const own = environment.filter((row) => row.itemId === itemId)
-    const [named, second] = own.filter(({ label, fieldId }) => label === field || fieldId === field)
-    if (!named || second) return { itemId }
-    const { fieldId } = named
-    return isAll || own.length === fieldCount || fieldId === field ? { fieldId } : { itemId }
+    const { itemId } = pick(activeItems(items), item, ITEMS)
+    const named = environment.filter((row) => row.itemId === itemId && (row.label === field || row.fieldId === field))
+    return named.length === 1 && named[0] ? { fieldId: named[0].fieldId } : { itemId }
   } catch (error) {
     return { error: error as StrongroomError }
   }
