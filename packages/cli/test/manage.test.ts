@@ -7,7 +7,7 @@ import { type Machine, startWorld, type World } from './world.ts'
 // Catches: a change without asking, a grant to a name that two have, an own entry lost in passing, a value in the output of
 // commands that show what there is, words on standard output, an answer that its schema does not describe, a list
 // of archived items that shows the active ones. Seen red: the current item, and the current value, for that of a
-// version; ids for names of signers; a vault restored under a name that is taken.
+// version; ids for names of signers; a vault restored under a name that is taken; what a compromised key signed signed anew without asking.
 
 let world: World
 let machine: Machine
@@ -153,6 +153,34 @@ it('changes access by one entry, names who it went to, and keeps the caller from
   expect(await jsonOf<Entry[]>(machine, ['vault', 'unshare', 'shared', '--with', 'deploy'])).toHaveLength(1)
   expect(await explained()).toMatchObject({ canDecrypt: false })
   expect(await jsonOf<unknown[]>(machine, ['access', 'who-can-decrypt', 'shared/any/thing'])).toHaveLength(1)
+})
+
+it('lists what a compromised key signed last, asks, and signs it anew for everybody', async () => {
+  await jsonOf(machine, ['vault', 'create', 'written'])
+  const { agent, bundle } = await founderClient().agents.create({
+    name: 'writer',
+    keys: { material: keysOf('carol') },
+    vaults: [{ vault: 'written', role: 'write' }],
+  })
+  const writer = new Strongroom({ bundle: bundle.reveal(), trustStore: memoryTrust(), cache: false })
+  await writer.items.create('written', { name: 'app', fields: [{ label: 'KEY', value: 'theirs' }] })
+  const [key] = await founderClient().transparency.keys(`agent:${agent.agentId}`)
+  const by = String(key?.keyId)
+  await founderClient().agents.revokeKey(by, 'compromised')
+  const read = await machine.call(['read', 'written/app/KEY', '--json'])
+  expect(read.error()).toMatchObject({
+    ...{ code: 'signer_compromised', exitCode: 9 },
+    hint: 'look at what it signed, then sign it yourself: strongroom vault attest VAULT',
+  })
+  await refused(['vault', 'attest', 'written'], 'confirmation_required', 2)
+  const attested = await machine.call(['vault', 'attest', 'written', '--yes'])
+  expect(attested.stderr).toMatch(
+    /^the vault as a whole {3}last signed by writer \(.+\)\napp {3}last signed by writer \(/m,
+  )
+  expect(attested.stdout).toContain('✓ written is signed by you')
+  expect((await machine.call(['read', 'written/app/KEY'])).stdout).toBe('theirs')
+  const again = await jsonOf(machine, ['vault', 'attest', 'written', '--yes'])
+  expect(again).toMatchObject({ name: 'written', head: null, access: null, items: [] })
 })
 
 it('makes projects of vaults, verified, by slug', async () => {

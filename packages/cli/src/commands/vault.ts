@@ -5,6 +5,7 @@ import { shellLine } from '../output/shell-line.ts'
 import { facts, table } from '../output/table.ts'
 import { rememberNames } from '../place/name-index.ts'
 import { withProgress } from '../prompt/progress.ts'
+import { attest } from './vault-attest.ts'
 
 const CLASSES = ['public', 'internal', 'confidential', 'restricted'] as const
 const ROLES = ['read', 'write', 'admin'] as const
@@ -285,5 +286,5 @@ const holders = command({
 
 export const vault: Group = {
   summary: 'vaults: what is in them is encrypted here',
-  verbs: { list, show, create, rename, classify, archive, restore, share, unshare, rotate, signers, holders },
+  verbs: { list, show, create, rename, classify, archive, restore, share, unshare, rotate, attest, signers, holders },
 }

@@ -7,6 +7,7 @@ export const OWN_HINTS: Readonly<Record<string, string>> = {
   license_instance_not_found: 'strongroom license list',
   license_not_found: 'strongroom license search',
   project_not_found: 'strongroom project list',
+  signer_compromised: 'look at what it signed, then sign it yourself: strongroom vault attest VAULT',
   user_not_found: 'strongroom user list',
   vault_item_not_found: 'strongroom item list VAULT',
   vault_not_found: 'strongroom vault list',

@@ -38,4 +38,13 @@ export const accessShape = Type.Array(Type.Object({ principal: Type.String(), na
 
 export const rotatedShape = Type.Object({ vault: Type.String(), items: Type.Integer(), fields: Type.Integer() })
 
+const signer = Type.Union([Type.String({ description: 'The key that signed it last' }), Type.Null()])
+export const attestedShape = Type.Object({
+  vaultId: Type.String(),
+  name: Type.String(),
+  head: signer,
+  access: signer,
+  items: Type.Array(Type.Object({ itemId: Type.String(), name: Type.String(), by: Type.String() })),
+})
+
 export const archivedShape = Type.Object({ archived: Type.String() })

@@ -47,6 +47,8 @@ export interface ReaderTrust {
   readonly genesis: string
   readonly vaultPin?: VaultPin
   readonly freshness: Freshness
+  /** To sign anew what a compromised key signed last (4.4), and for nothing else. */
+  readonly isReviewing?: boolean | undefined
 }
 
 /** Transparency, directory, admins, access list, head. */
@@ -56,7 +58,7 @@ export async function verifyVaultAnswer(
   trust: ReaderTrust,
 ): Promise<VerifiedHead> {
   const view = await verifyTransparency(answer.transparency, trust.log, trust.freshness)
-  const directory = await verifyDirectory(view, answer satisfies DirectoryResponse, trust.genesis)
+  const directory = await verifyDirectory(view, answer satisfies DirectoryResponse, trust.genesis, trust.isReviewing)
   // The id that was asked for, not the one that was answered.
   const response: VaultResponse = {
     vaultId,

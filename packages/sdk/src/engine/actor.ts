@@ -24,6 +24,8 @@ export interface ActorPolicy {
   readonly confirmed: ReadonlySet<string>
   /** What to do with a log that was restored, once the statement of the directory admins is proven. */
   readonly onRecovery: OnRecovery
+  /** Takes what compromised keys signed last, to sign it anew; see attest.ts. */
+  readonly isReviewing?: true
 }
 
 /** A proven recovery: what is kept of the log that was seen, and by whose statement. */

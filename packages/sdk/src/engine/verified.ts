@@ -49,7 +49,8 @@ function pinsWith(actor: Actor, org: OrgTrust, witnessPolicy: string): Pins {
     log,
     vault: (vaultId) => {
       const vaultPin = Object.hasOwn(org.vaults, vaultId) ? org.vaults[vaultId] : undefined
-      return { log, genesis: org.genesis, freshness, ...(vaultPin && { vaultPin }) }
+      const { isReviewing } = actor.policy
+      return { log, genesis: org.genesis, freshness, isReviewing, ...(vaultPin && { vaultPin }) }
     },
     withoutQuorum: () => pinsWith(actor, org, NO_WITNESSES),
   }

@@ -74,31 +74,29 @@ async function candidateFor({ session, actor, options, isOffline }: Place, asked
   if (known !== undefined) return known
   if (isOffline) throw new NotCachedError(asked)
   const listed = await listVaults(actor, options)
-  const claimed = listed.filter((one) => one.claimed.name === asked && one.claimed.status === 'active')
+  const claimed = listed.filter(({ claimed }) => claimed.name === asked && claimed.status === 'active')
   const [only] = claimed
   if (only && listed.length === 1) return only.claimed.vaultId
   // Whoever gives the list also says the names in it, and could so hide that another vault has this one: all are asked themselves.
   const asking = listed.length <= MOST_VERIFIED ? listed : claimed
-  const verified = await mapLimited(asking, AT_ONCE, (one) => orAbsent(one.verify(options)))
+  const verified = await mapLimited(asking, AT_ONCE, (one) => orAbsent(one.verify(options), one.claimed.name !== asked))
   const active = verified.flatMap((one) => (one?.status === 'active' && one.name === asked ? [one] : []))
   if (active.length > 0) return pick(active, asked, VAULTS).vaultId
-  const names = listed.map((one) => one.claimed.name)
-  throw absent(
-    'vault_not_found',
-    'vault',
-    asked,
-    names.filter((name) => name !== asked),
-  )
+  const others = listed.flatMap(({ claimed }) => (claimed.name === asked ? [] : claimed.name))
+  throw absent('vault_not_found', 'vault', asked, others)
 }
 
 /** For who has more vaults than this, only those that the list calls so: use ids there, or believe the list. */
 const MOST_VERIFIED = 32
 const AT_ONCE = 8
 
-/** Undefined for a vault that is gone, or not the caller's. */
-export const orAbsent = <T>(read: Promise<T>): Promise<T | undefined> =>
-  read.catch((error: unknown) => {
-    if (isAbsentVault(error)) return undefined
+/**
+ * Undefined for a vault that is gone, or not the caller's; and where it `isOther` than the one that is looked for, as its list says, for
+ * one that nobody can read: who has compromised it shall not keep others from theirs.
+ */
+export const orAbsent = <T>(read: Promise<T>, isOther?: boolean): Promise<T | undefined> =>
+  read.catch((error) => {
+    if (isAbsentVault(error) || (isOther && error.code === 'signer_compromised')) return undefined
     throw error
   })
 

@@ -1,6 +1,7 @@
 import { EMPTY_CONTENT, type VaultContent, type VerifiedHead } from '@strongroom/protocol'
 import { rotateVaultKey } from '../engine/access.ts'
 import { listOf, membersOf, verifySigned } from '../engine/answers.ts'
+import { attestVault, reviewing, reviewVault, type Unsound } from '../engine/attest.ts'
 import { verifyMaterial } from '../engine/content.ts'
 import { reencrypt } from '../engine/reencrypt.ts'
 import { readVerified, roundOf } from '../engine/verified.ts'
@@ -12,6 +13,8 @@ import { roleOf } from './vault-reads.ts'
 import type { Classification, NewVault, RotateVaultKey, SyncedVault, SyncPayload } from './vaults.ts'
 
 // What changes vaults, and what brings them all over.
+
+type Progress = RotateVaultKey['onProgress']
 
 export async function create(place: KeyedPlace, { name, classification, access = [] }: NewVault): Promise<string> {
   await ensureVaultName(place, name)
@@ -45,7 +48,8 @@ export async function restore(place: KeyedPlace, vault: string): Promise<string>
 export async function rotateKey(
   place: KeyedPlace,
   vault: string,
-  { reason, onProgress }: RotateVaultKey,
+  reason: RotateVaultKey['reason'],
+  onProgress: Progress,
 ): Promise<{ readonly items: number; readonly fields: number; readonly attachments: number }> {
   const { actor, options } = place
   const vaultId = await vaultIdOf(place, vault)
@@ -56,12 +60,22 @@ export async function rotateKey(
 export async function reencryptAll(
   place: KeyedPlace,
   vault: string,
-  onProgress: RotateVaultKey['onProgress'],
+  onProgress: Progress,
 ): Promise<{ readonly items: number; readonly fields: number; readonly attachments: number }> {
   const more = { ...place.options, ...(onProgress && { onProgress }) }
   const { items, fields, attachments } = await reencrypt(place.actor, await vaultIdOf(place, vault), more)
   return { items, fields, attachments }
 }
+
+/** By id or name: a name is that of a vault which nobody else can read now. */
+const reviewedId = (place: KeyedPlace, vault: string): Promise<string> =>
+  vaultIdOf({ ...place, actor: reviewing(place.actor) }, vault)
+
+export const review = async (place: KeyedPlace, vault: string, onProgress: Progress): Promise<Unsound> =>
+  reviewVault(place.actor, await reviewedId(place, vault), { ...place.options, onProgress })
+
+export const attest = async (place: KeyedPlace, vault: string, onProgress: Progress): Promise<Unsound> =>
+  attestVault(place.actor, await reviewedId(place, vault), { ...place.options, onProgress })
 
 const syncedVault = (head: VerifiedHead, content: VaultContent): SyncedVault => {
   const active = [...content.items.values()].filter(({ status }) => status === 'active')

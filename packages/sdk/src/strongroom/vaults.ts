@@ -1,3 +1,4 @@
+import type { Unsound } from '../engine/attest.ts'
 import type { Signer } from '../engine/vaults.ts'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core, KeyedPlace } from './core.ts'
@@ -93,6 +94,10 @@ export interface Vaults {
     vault: string,
     options?: RequestOptions & Pick<RotateVaultKey, 'onProgress'>,
   ): ApiPromise<{ readonly items: number; readonly fields: number; readonly attachments: number }>
+  /** What of it was last signed by keys that were found to be compromised: it is refused to everybody until it is attested. */
+  review(vault: string, options?: RequestOptions & Pick<RotateVaultKey, 'onProgress'>): ApiPromise<Unsound>
+  /** Signs that anew, as it is, after somebody has looked at it; gives what was signed. */
+  attest(vault: string, options?: RequestOptions & Pick<RotateVaultKey, 'onProgress'>): ApiPromise<Unsound>
   /** What changed since a cursor, or everything. */
   sync(params?: { readonly since?: string }, options?: RequestOptions): ApiPromise<SyncPayload>
 }
@@ -119,11 +124,13 @@ export function vaultsOf(core: Core): Vaults {
     signers: (vault, options) => core.keyed(options, async (place) => (await verifiedVault(place, vault)).signers),
     holders: (vault, options) => core.keyed(options, async (place) => (await reads()).holdersOf(place, vault)),
     rotateKey: (vault, { onProgress, reason, ...options } = {}) =>
-      core.keyed(options, async (place) =>
-        (await changes()).rotateKey(place, vault, { ...(onProgress && { onProgress }), ...(reason && { reason }) }),
-      ),
+      core.keyed(options, async (place) => (await changes()).rotateKey(place, vault, reason, onProgress)),
     reencrypt: (vault, { onProgress, ...options } = {}) =>
       core.keyed(options, async (place) => (await changes()).reencryptAll(place, vault, onProgress)),
+    review: (vault, { onProgress, ...options } = {}) =>
+      core.keyed(options, async (place) => (await changes()).review(place, vault, onProgress)),
+    attest: (vault, { onProgress, ...options } = {}) =>
+      core.keyed(options, async (place) => (await changes()).attest(place, vault, onProgress)),
     sync: ({ since } = {}, options) => core.keyed(options, async (place) => (await changes()).sync(place, since)),
   }
 }

@@ -1,0 +1,50 @@
+import type { Strongroom } from '@strongroom/sdk'
+import { confirm } from '../cli.ts'
+import { arg, command } from '../model/command.ts'
+import { safeText } from '../output/safe-text.ts'
+import { shellLine } from '../output/shell-line.ts'
+import { withProgress } from '../prompt/progress.ts'
+
+type Unsound = Awaited<ReturnType<Strongroom['vaults']['review']>>
+
+/** What it is, and which key signed it. */
+const partsOf = ({ head, access, items }: Unsound): readonly (readonly [string, string])[] => [
+  ...(head === null ? [] : [['the vault as a whole', head] as const]),
+  ...(access === null ? [] : [['who has access', access] as const]),
+  ...items.map(({ name, by }) => [name, by] as const),
+]
+
+export const attest = command({
+  summary: 'sign anew what a compromised key signed last',
+  about:
+    'What a key signed last that was found to be compromised is refused to everybody. This lists it and, once you have looked at it, signs it with your key, as it is. Where the key signed who has access, the vault gets a new key as well. Values that may have been changed are still to be replaced.',
+  args: { vault: arg.one('name or id of a vault', { completes: 'vault' }) },
+  flags: {},
+  examples: [{ run: 'strongroom vault attest prod', does: 'lists it, and asks before it signs' }],
+  next: 'strongroom vault rotate VAULT',
+  output: async () => (await import('../schemas/vault.ts')).attestedShape,
+  run: async (cli, { args }) => {
+    const { vaults } = await cli.strongroom()
+    const words = `looking at ${args.vault}`
+    const look = (verb: 'review' | 'attest', vault: string) =>
+      withProgress(cli, words, (progress) =>
+        vaults[verb](vault, {
+          signal: cli.signal,
+          onProgress: (done, total) => progress.update(`${words}: ${done} of ${total} items`),
+        }),
+      )
+    const found = await look('review', args.vault)
+    const parts = partsOf(found)
+    if (parts.length === 0)
+      return { data: found, text: `${cli.style.good('✓')} nothing in ${safeText(found.name)} has to be signed anew` }
+    const { namesOfKeys } = await import('../place/principals.ts')
+    const nameOf = await namesOfKeys(cli)
+    for (const [what, by] of parts) cli.say(safeText(`${what}   last signed by ${nameOf(by)}`))
+    await confirm(cli, 'Sign this anew, as it is now?')
+    return {
+      data: await look('attest', found.vaultId),
+      text: `${cli.style.good('✓')} ${safeText(found.name)} is signed by you`,
+      next: shellLine`strongroom vault rotate ${found.name}`,
+    }
+  },
+})
