@@ -56,7 +56,7 @@ const OUTPUT: OutputOptions = {
 }
 
 /** Builtins of which most starts call nothing; `constants` is no function. */
-const LATE: ReadonlySet<string> = new Set(['node:fs/promises', 'node:module', 'node:os'])
+const LATE: ReadonlySet<string> = new Set(['node:fs/promises', 'node:module', 'node:os', 'node:v8'])
 
 const BUILTIN_IMPORT = /^import (?:\* as ([\w$]+)|([\w$]+)|\{([^}]*)\}|([\w$]+), ?\{([^}]*)\}) from "(node:[\w/]+)";$/gm
 
