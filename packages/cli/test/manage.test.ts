@@ -170,7 +170,7 @@ it('lists what a compromised key signed last, asks, and signs it anew for everyb
   const read = await machine.call(['read', 'written/app/KEY', '--json'])
   expect(read.error()).toMatchObject({
     ...{ code: 'signer_compromised', exitCode: 9 },
-    hint: 'look at what it signed, then sign it yourself: strongroom vault attest VAULT',
+    hint: 'strongroom vault attest VAULT',
   })
   await refused(['vault', 'attest', 'written'], 'confirmation_required', 2)
   const attested = await machine.call(['vault', 'attest', 'written', '--yes'])

@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ERRORS } from '@strongroom/contract'
+import { PROTOCOL_ERRORS } from '@strongroom/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { OWN_HINTS } from '../src/errors/own-hints.ts'
 import { commandAt, jsonOf } from './shapes.ts'
@@ -175,7 +176,7 @@ it('names a command and no route as the next step', async () => {
   const gone = await machine.call(['vault', 'show', 'zzzzzzzz', '--json'])
   expect(gone.error()).toMatchObject({ code: 'vault_not_found', hint: 'strongroom vault list' })
   for (const [code, hint] of Object.entries(OWN_HINTS)) {
-    expect(Object.keys(ERRORS)).toContain(code)
+    expect(Object.keys({ ...ERRORS, ...PROTOCOL_ERRORS })).toContain(code)
     const [, noun = '', verb = ''] = hint.split(' ')
     await expect(commandAt([noun, verb]), hint).resolves.toBeDefined()
   }

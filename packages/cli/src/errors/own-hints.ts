@@ -1,4 +1,4 @@
-// What to do next in words of the command line: the server speaks of routes, since it does not know who asks.
+// What to do next in words of the command line: the server speaks of routes and the protocol of no program, since they do not know who asks.
 
 export const OWN_HINTS: Readonly<Record<string, string>> = {
   agent_not_found: 'strongroom agent list',
@@ -7,7 +7,7 @@ export const OWN_HINTS: Readonly<Record<string, string>> = {
   license_instance_not_found: 'strongroom license list',
   license_not_found: 'strongroom license search',
   project_not_found: 'strongroom project list',
-  signer_compromised: 'look at what it signed, then sign it yourself: strongroom vault attest VAULT',
+  signer_compromised: 'strongroom vault attest VAULT',
   user_not_found: 'strongroom user list',
   vault_item_not_found: 'strongroom item list VAULT',
   vault_not_found: 'strongroom vault list',
