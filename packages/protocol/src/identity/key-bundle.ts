@@ -181,8 +181,11 @@ function checkMlKem(key: Uint8Array): void {
 
 /** Verifies with the algorithm of the key bundle, never with one the message names. */
 export async function verifyWithKey(key: CheckedKey, message: Uint8Array, signature: Uint8Array): Promise<boolean> {
-  if (key.bundle.sigAlg === 'PS256') return platform.rsaPssVerify(key.sigSpki, message, signature)
-  return signature.length === 64 && (await platform.ed25519Verify(key.sigSpki, message, signature))
+  const isRsa = key.bundle.sigAlg === 'PS256'
+  // RFC 8017 8.1.2: OpenSSL also takes an RSA signature that begins with a zero byte without it, and others do not.
+  const length = isRsa ? parseRsaSpki(key.sigSpki).modulus.length : 64
+  const verify = isRsa ? platform.rsaPssVerify : platform.ed25519Verify
+  return signature.length === length && (await verify(key.sigSpki, message, signature))
 }
 
 /** RSA-only keys read and write, but hold no authority: an OAEP leak must never become a signature (3.5). */

@@ -1,6 +1,6 @@
 // Seen red: no comparison of the key id, or none for a key that passed before; each bound on RSA keys left out; the Ed25519
 // check without the identity, without torsion; ML-KEM coefficients not compared; the policy's minimum skipped for known
-// keys; verifyWithKey choosing by the length of the signature.
+// keys; verifyWithKey choosing by the length of the signature; the length of an RSA signature not looked at.
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { fromBase64url, toBase64url } from '../../src/encoding/base64.ts'
@@ -205,6 +205,14 @@ describe('verifyWithKey', () => {
       for (const other of [new Uint8Array(0), signature.subarray(1), concat(signature, Uint8Array.of(0))])
         expect(await verifyWithKey(who.key, message, other)).toBe(false)
     }
+  })
+
+  it('refuses an RSA signature without the zero byte that it begins with', async () => {
+    const { key, sign } = actors.worker
+    let signature = await sign(message)
+    while (signature[0] !== 0) signature = await sign(message)
+    expect(await verifyWithKey(key, message, signature)).toBe(true)
+    expect(await verifyWithKey(key, message, signature.subarray(1))).toBe(false)
   })
 
   it('takes the algorithm from the key: a signature of the other algorithm does not count', async () => {

@@ -14,7 +14,7 @@ import type { Classification, NewVault, RotateVaultKey, SyncedVault, SyncPayload
 
 // What changes vaults, and what brings them all over.
 
-type Progress = RotateVaultKey['onProgress']
+type Progress = Pick<RotateVaultKey, 'onProgress'>
 
 export async function create(place: KeyedPlace, { name, classification, access = [] }: NewVault): Promise<string> {
   await ensureVaultName(place, name)
@@ -48,19 +48,18 @@ export async function restore(place: KeyedPlace, vault: string): Promise<string>
 export async function rotateKey(
   place: KeyedPlace,
   vault: string,
-  reason: RotateVaultKey['reason'],
-  onProgress: Progress,
+  { reason, ...more }: RotateVaultKey = {},
 ): Promise<{ readonly items: number; readonly fields: number; readonly attachments: number }> {
   const { actor, options } = place
   const vaultId = await vaultIdOf(place, vault)
   await rotateVaultKey(actor, vaultId, { ...options, ...(reason && { reason }) })
-  return reencryptAll(place, vaultId, onProgress)
+  return reencryptAll(place, vaultId, more)
 }
 
 export async function reencryptAll(
   place: KeyedPlace,
   vault: string,
-  onProgress: Progress,
+  { onProgress }: Progress = {},
 ): Promise<{ readonly items: number; readonly fields: number; readonly attachments: number }> {
   const more = { ...place.options, ...(onProgress && { onProgress }) }
   const { items, fields, attachments } = await reencrypt(place.actor, await vaultIdOf(place, vault), more)
@@ -71,10 +70,10 @@ export async function reencryptAll(
 const reviewedId = (place: KeyedPlace, vault: string): Promise<string> =>
   vaultIdOf({ ...place, actor: reviewing(place.actor) }, vault)
 
-export const review = async (place: KeyedPlace, vault: string, onProgress: Progress): Promise<Unsound> =>
+export const review = async (place: KeyedPlace, vault: string, { onProgress }: Progress = {}): Promise<Unsound> =>
   reviewVault(place.actor, await reviewedId(place, vault), { ...place.options, onProgress })
 
-export const attest = async (place: KeyedPlace, vault: string, onProgress: Progress): Promise<Unsound> =>
+export const attest = async (place: KeyedPlace, vault: string, { onProgress }: Progress = {}): Promise<Unsound> =>
   attestVault(place.actor, await reviewedId(place, vault), { ...place.options, onProgress })
 
 const syncedVault = (head: VerifiedHead, content: VaultContent): SyncedVault => {

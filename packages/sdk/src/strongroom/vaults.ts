@@ -123,14 +123,12 @@ export function vaultsOf(core: Core): Vaults {
       core.keyed(options, async (place) => fresh(place, await (await changes()).restore(place, vault))),
     signers: (vault, options) => core.keyed(options, async (place) => (await verifiedVault(place, vault)).signers),
     holders: (vault, options) => core.keyed(options, async (place) => (await reads()).holdersOf(place, vault)),
-    rotateKey: (vault, { onProgress, reason, ...options } = {}) =>
-      core.keyed(options, async (place) => (await changes()).rotateKey(place, vault, reason, onProgress)),
-    reencrypt: (vault, { onProgress, ...options } = {}) =>
-      core.keyed(options, async (place) => (await changes()).reencryptAll(place, vault, onProgress)),
-    review: (vault, { onProgress, ...options } = {}) =>
-      core.keyed(options, async (place) => (await changes()).review(place, vault, onProgress)),
-    attest: (vault, { onProgress, ...options } = {}) =>
-      core.keyed(options, async (place) => (await changes()).attest(place, vault, onProgress)),
+    rotateKey: (vault, options) =>
+      core.keyed(options, async (place) => (await changes()).rotateKey(place, vault, options)),
+    reencrypt: (vault, options) =>
+      core.keyed(options, async (place) => (await changes()).reencryptAll(place, vault, options)),
+    review: (vault, options) => core.keyed(options, async (place) => (await changes()).review(place, vault, options)),
+    attest: (vault, options) => core.keyed(options, async (place) => (await changes()).attest(place, vault, options)),
     sync: ({ since } = {}, options) => core.keyed(options, async (place) => (await changes()).sync(place, since)),
   }
 }
