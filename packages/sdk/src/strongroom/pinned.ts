@@ -7,8 +7,11 @@ import type { PinnedSigner } from './transparency.ts'
 const nameOf = async (core: Core): Promise<string> =>
   (await core.run({}, async (scope) => (await scope.actor()).org)).data
 
-export const trustOf = async (core: Core): Promise<OrgTrust> =>
-  orgTrustOf(await core.config.trust.read(), await nameOf(core))
+export async function trustOf(core: Core): Promise<OrgTrust> {
+  // First: whoever asks for nothing else before this is pinned by it.
+  const name = await nameOf(core)
+  return orgTrustOf(await core.config.trust.read(), name)
+}
 
 export const pinnedSigners = async (core: Core): Promise<readonly PinnedSigner[]> =>
   Object.entries((await trustOf(core)).signers).map(([keyId, { status, via, verified }]) => ({

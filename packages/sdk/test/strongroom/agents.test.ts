@@ -21,7 +21,8 @@ import { keysOf, type Wire } from '../engine/server.ts'
 import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // Catches: an agent left behind without keys, a rotation whose new key is lost, a log that is taken on trust, a credential in
-// anything that is printed, a vault that goes to whoever has the id that the server gave.
+// anything that is printed, a vault that goes to whoever has the id that the server gave; a trust store that is read before the organisation
+// is pinned in it (seen red).
 
 let world: World
 let alice: Strongroom
@@ -214,6 +215,11 @@ it('verifies the log: signature, consistency, every entry, and every change for 
   expect(anchor).toMatch(/^vta1\./)
   const later = world.device({ trustAnchor: anchor }).client
   expect((await later.transparency.verify()).previous).toMatchObject({ treeSize: again.head.treeSize })
+})
+
+it('says whom it trusts also where nothing else was asked before', async () => {
+  for (const ask of ['list', 'alarms'] as const)
+    expect(await world.device().client.transparency.trust[ask]()).toEqual([])
 })
 
 it('refuses a log whose entries are not those that were signed', async () => {
