@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 
 // A start is over before code that was compiled once more, to be faster, has paid for that. V8 compiles it all the same, on other threads,
-// which is a fifteenth of what `strongroom run` costs.
+// and whoever starts the program pays for that, too.
 
 const TIERS = ['opt', 'maglev', 'sparkplug'] as const
 

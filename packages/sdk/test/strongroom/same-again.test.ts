@@ -3,7 +3,7 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // Catches: a version that says of itself that something was changed and has nothing new; a change that is taken for none because of what
 // is remembered; a value that cannot be written again.
-// Seen red: everything written (`ifChanged` not asked for); nothing written because of the content in hand; a field that is gone taken for
+// Seen red: everything written (`ensureChanged` not asked); nothing written because of the content in hand; a field that is gone taken for
 // one that stays as it is; a value that is the same left as it was.
 
 let world: World
