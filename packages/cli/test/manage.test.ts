@@ -175,7 +175,7 @@ it('lists what a compromised key signed last, asks, and signs it anew for everyb
   await refused(['vault', 'attest', 'written'], 'confirmation_required', 2)
   const attested = await machine.call(['vault', 'attest', 'written', '--yes'])
   expect(attested.stderr).toMatch(
-    /^the vault as a whole {3}last signed by writer \(.+\)\napp {3}last signed by writer \(/m,
+    /^the vault as a whole {3}last signed by writer \(.+\)\napp \(KEY\) {3}last signed by writer \(/m,
   )
   expect(attested.stdout).toContain('✓ written is signed by you')
   expect((await machine.call(['read', 'written/app/KEY'])).stdout).toBe('theirs')

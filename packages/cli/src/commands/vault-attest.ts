@@ -6,12 +6,15 @@ import { shellLine } from '../output/shell-line.ts'
 import { withProgress } from '../prompt/progress.ts'
 
 type Unsound = Awaited<ReturnType<Strongroom['vaults']['review']>>
+type LookOptions = NonNullable<Parameters<Strongroom['vaults']['review']>[1]>
 
 /** What it is, and which key signed it. */
 const partsOf = ({ head, access, items }: Unsound): readonly (readonly [string, string])[] => [
   ...(head === null ? [] : [['the vault as a whole', head] as const]),
   ...(access === null ? [] : [['who has access', access] as const]),
-  ...items.map(({ name, by }) => [name, by] as const),
+  ...items.map(
+    ({ name, labels, by }) => [[name, ...(labels.length > 0 ? [`(${labels.join(', ')})`] : [])].join(' '), by] as const,
+  ),
 ]
 
 export const attest = command({
@@ -26,23 +29,28 @@ export const attest = command({
   run: async (cli, { args }) => {
     const { vaults } = await cli.strongroom()
     const words = `looking at ${args.vault}`
-    const look = (verb: 'review' | 'attest', vault: string) =>
+    const withWords = (work: (options: LookOptions) => Promise<Unsound>) =>
       withProgress(cli, words, (progress) =>
-        vaults[verb](vault, {
+        work({
           signal: cli.signal,
           onProgress: (done, total) => progress.update(`${words}: ${done} of ${total} items`),
         }),
       )
-    const found = await look('review', args.vault)
+    const found = await withWords((options) => vaults.review(args.vault, options))
     const parts = partsOf(found)
     if (parts.length === 0)
       return { data: found, text: `${cli.style.good('✓')} nothing in ${safeText(found.name)} has to be signed anew` }
-    const { namesOfKeys } = await import('../place/principals.ts')
-    const nameOf = await namesOfKeys(cli)
-    for (const [what, by] of parts) cli.say(safeText(`${what}   last signed by ${nameOf(by)}`))
+    const { namesOf, namesOfKeys } = await import('../place/principals.ts')
+    const ownerOf = await namesOfKeys(cli)
+    for (const [what, by] of parts) cli.say(safeText(`${what}   last signed by ${ownerOf(by)}`))
+    if (found.access !== null) {
+      const nameOf = await namesOf(cli)
+      cli.say('who has access, by that list:')
+      for (const { principal, role } of found.readers) cli.say(safeText(`  ${nameOf(principal)}   ${role}`))
+    }
     await confirm(cli, 'Sign this anew, as it is now?')
     return {
-      data: await look('attest', found.vaultId),
+      data: await withWords((options) => vaults.attest(found, options)),
       text: `${cli.style.good('✓')} ${safeText(found.name)} is signed by you`,
       next: shellLine`strongroom vault rotate ${found.name}`,
     }

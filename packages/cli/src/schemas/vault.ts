@@ -43,8 +43,19 @@ export const attestedShape = Type.Object({
   vaultId: Type.String(),
   name: Type.String(),
   head: signer,
+  headVersion: Type.Integer(),
   access: signer,
-  items: Type.Array(Type.Object({ itemId: Type.String(), name: Type.String(), by: Type.String() })),
+  accessVersion: Type.Integer(),
+  readers: Type.Array(Type.Object({ principal: Type.String(), role })),
+  items: Type.Array(
+    Type.Object({
+      itemId: Type.String(),
+      itemVersion: Type.Integer(),
+      name: Type.String(),
+      labels: Type.Array(Type.String()),
+      by: Type.String(),
+    }),
+  ),
 })
 
 export const archivedShape = Type.Object({ archived: Type.String() })

@@ -1,12 +1,13 @@
 // Catches: single reads that accept a row, a detail or a ciphertext that the head does not commit to, and lists that hide rows.
 // Seen red: the path of a row not verified; `detailHash`, vault, item and row members not compared; the signer of a detail not
-// looked up; the ciphertext hash not compared.
+// looked up; the ciphertext hash not compared; a review refused what it is for (head, item), and every read a review.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { toBase64url } from '../../src/encoding/base64.ts'
 import { documentHash, type Envelope, makeDocument } from '../../src/identity/document.ts'
 import type { Identity } from '../../src/identity/private-keys.ts'
 import { mapValue } from '../../src/log/map.ts'
 import { valueText } from '../../src/values/field.ts'
+import { verifyVaultAnswer } from '../../src/vault/answer.ts'
 import { EMPTY_CONTENT, treesOf, verifyContent } from '../../src/vault/content.ts'
 import { type EnvRow, type ItemDetailPayload, type ItemRow, itemDetail } from '../../src/vault/documents.ts'
 import {
@@ -107,6 +108,19 @@ describe('one item', () => {
     head = await headWithSigners(world)
     expect(await refusal(() => readItem(world, head, 'itm_database'))).toBe('signer_compromised')
     expect(await refusal(() => readItem(world, head, 'itm_fresh'))).toBe('accepted')
+  })
+
+  it('last written by such a key is shown to who reviews it, who is told every other lie (protocol.md 4.4)', async () => {
+    await world.write(world.prod, [item('itm_theirs', 'Theirs', { THEIRS: 'x' })], bob)
+    await world.host.append([await revoke(world, bob.kid, 'compromised')], world.now)
+    const answer = await world.vaultAnswer(world.prod)
+    const trust = world.trust(world.fresh())
+    const read = (isReviewing: boolean) => verifyVaultAnswer(answer, world.prod, { ...trust, isReviewing })
+    expect(await refusal(() => read(false))).toBe('signer_compromised')
+    head = await read(true)
+    expect((await readItem(world, head, 'itm_theirs')).document.payload.by).toBe(bob.kid)
+    const renamed = { ...rowOf('itm_theirs'), name: 'Renamed' } as VerifiedItemRow
+    expect(await refusal(() => verifyItem(head, renamed, detailOf('itm_theirs')))).toBe('detail_mismatch')
   })
 })
 

@@ -1,6 +1,8 @@
-import type { VerifiedHead } from '@strongroom/protocol'
+import type { AclEntry, VerifiedHead } from '@strongroom/protocol'
 import { changeAccess, rotateVaultKey } from './access.ts'
 import type { Actor, CallerOptions } from './actor.ts'
+import { refuseUnless } from './answers.ts'
+import type { PlannedItem } from './item-changes.ts'
 import { listItems, readSealedItem } from './items.ts'
 import { makeMemory } from './memory.ts'
 import { mapLimited } from './queue.ts'
@@ -16,9 +18,21 @@ export interface Unsound {
   readonly vaultId: string
   readonly name: string
   readonly head: string | null
+  readonly headVersion: number
   /** The list of who has access. Who signed it may have wrapped the vault key for all of them, too. */
   readonly access: string | null
-  readonly items: readonly { readonly itemId: string; readonly name: string; readonly by: string }[]
+  readonly accessVersion: number
+  /** Who that list says has access. */
+  readonly readers: readonly { readonly principal: string; readonly role: Uppercase<AclEntry['role']> }[]
+  readonly items: readonly UnsoundItem[]
+}
+
+interface UnsoundItem {
+  readonly itemId: string
+  readonly itemVersion: number
+  readonly name: string
+  readonly labels: readonly string[]
+  readonly by: string
 }
 
 export interface AttestOptions extends CallerOptions {
@@ -51,41 +65,80 @@ export async function reviewVault(
   let done = 0
   const looked = await mapLimited(items, AT_ONCE, async ({ itemId }) => {
     const { head, item } = await readSealedItem(reviewer, vaultId, itemId, options)
-    const { by, name } = item.document.payload
+    const { by, name, itemVersion, fields } = item.document.payload
     done += 1
     onProgress?.(done, items.length)
-    return { itemId, name, by: await compromisedIn(head, by) }
+    return { itemId, itemVersion, name, labels: fields.map(({ label }) => label), by: await compromisedIn(head, by) }
   })
+  const { acl, aclVersion, by } = head.vault.acl
   return {
     vaultId,
     name: head.payload.meta.name,
     head: await compromisedIn(head, head.payload.by),
-    access: await compromisedIn(head, head.vault.acl.by),
+    headVersion: head.payload.headVersion,
+    access: await compromisedIn(head, by),
+    accessVersion: aclVersion,
+    readers: acl.map(({ p, role }) => ({ principal: p, role: role.toUpperCase() as Uppercase<typeof role> })),
     items: looked.flatMap(({ by, ...item }) => (by === null ? [] : [{ ...item, by }])),
   }
 }
 
-/** Signs anew what compromised keys signed last, and gives what that was. Where it was the access list, everybody gets a new vault key. */
+/**
+ * Signs anew what compromised keys signed last, as it was reviewed, and gives what that was. Where it was the access list, everybody gets
+ * a new vault key. Refuses with `rebase_conflict`, before anything is signed, what nobody has looked at.
+ */
 export async function attestVault(
   actor: Actor,
-  vaultId: string,
+  reviewed: Unsound,
   { onProgress, ...options }: AttestOptions = {},
 ): Promise<Unsound> {
+  const { vaultId } = reviewed
   const found = await reviewVault(actor, vaultId, { onProgress, ...options })
+  ensureReviewed(reviewed, found)
   const reviewer = reviewing(actor)
   try {
     if (found.access !== null) await renewAccess(reviewer, vaultId, options)
-    const { head, items } = found.access === null ? found : await reviewVault(reviewer, vaultId, options)
-    for (let at = 0; at < items.length; at += BATCH) {
-      const edit = items.slice(at, at + BATCH).map(({ itemId }) => ({ itemId }))
-      await changeItems(reviewer, vaultId, { edit }, options)
+    const left = found.access === null ? found : await reviewVault(reviewer, vaultId, options)
+    ensureReviewed(reviewed, left)
+    for (let at = 0; at < left.items.length; at += BATCH) {
+      const edit = left.items.slice(at, at + BATCH).map(({ itemId }) => ({ itemId }))
+      const approve = (_: unknown, planned: readonly PlannedItem[]): void =>
+        ensureItems(
+          reviewed,
+          planned.flatMap(({ plan }) => (plan.base ? [plan.base.detail] : [])),
+        )
+      await changeItems(reviewer, vaultId, { edit }, { ...options, approve })
     }
     // Every commit signs the head; this one changes nothing else.
-    if (head !== null && items.length === 0) await renameVault(reviewer, vaultId, {}, options)
+    if (left.head !== null && left.items.length === 0) await renameVault(reviewer, vaultId, {}, options)
   } finally {
     actor.memory.forgetVault(vaultId)
   }
   return found
+}
+
+const UNSEEN = 'compromised keys signed more than was reviewed'
+
+/** Between the look and the signature another key may have been called compromised, or the server may show something else. */
+function ensureReviewed(reviewed: Unsound, found: Unsound): void {
+  const { vaultId } = reviewed
+  const isHead = found.head === reviewed.head && found.headVersion === reviewed.headVersion
+  const isAccess = found.access === reviewed.access && found.accessVersion === reviewed.accessVersion
+  refuseUnless(found.head === null || isHead, 'rebase_conflict', UNSEEN, { vaultId, part: 'head' })
+  refuseUnless(found.access === null || isAccess, 'rebase_conflict', UNSEEN, { vaultId, part: 'access' })
+  ensureItems(reviewed, found.items)
+}
+
+function ensureItems(
+  { vaultId, items }: Unsound,
+  found: readonly Pick<UnsoundItem, 'itemId' | 'itemVersion' | 'by'>[],
+): void {
+  const seen = new Map(items.map((item) => [item.itemId, item]))
+  for (const { itemId, itemVersion, by } of found) {
+    const item = seen.get(itemId)
+    const isSeen = item?.itemVersion === itemVersion && item.by === by
+    refuseUnless(isSeen, 'rebase_conflict', UNSEEN, { vaultId, itemId })
+  }
 }
 
 /** The same list by another hand; and since keys of the vault were wrapped by whoever signed it, new ones, with everything under them. */

@@ -73,8 +73,8 @@ const reviewedId = (place: KeyedPlace, vault: string): Promise<string> =>
 export const review = async (place: KeyedPlace, vault: string, { onProgress }: Progress = {}): Promise<Unsound> =>
   reviewVault(place.actor, await reviewedId(place, vault), { ...place.options, onProgress })
 
-export const attest = async (place: KeyedPlace, vault: string, { onProgress }: Progress = {}): Promise<Unsound> =>
-  attestVault(place.actor, await reviewedId(place, vault), { ...place.options, onProgress })
+export const attest = async (place: KeyedPlace, reviewed: Unsound, { onProgress }: Progress = {}): Promise<Unsound> =>
+  attestVault(place.actor, reviewed, { ...place.options, onProgress })
 
 const syncedVault = (head: VerifiedHead, content: VaultContent): SyncedVault => {
   const active = [...content.items.values()].filter(({ status }) => status === 'active')

@@ -96,8 +96,8 @@ export interface Vaults {
   ): ApiPromise<{ readonly items: number; readonly fields: number; readonly attachments: number }>
   /** What of it was last signed by keys that were found to be compromised: it is refused to everybody until it is attested. */
   review(vault: string, options?: RequestOptions & Pick<RotateVaultKey, 'onProgress'>): ApiPromise<Unsound>
-  /** Signs that anew, as it is, after somebody has looked at it; gives what was signed. */
-  attest(vault: string, options?: RequestOptions & Pick<RotateVaultKey, 'onProgress'>): ApiPromise<Unsound>
+  /** Signs that anew, as it is, after somebody has looked at it; gives what was signed. What a review did not show is refused. */
+  attest(reviewed: Unsound, options?: RequestOptions & Pick<RotateVaultKey, 'onProgress'>): ApiPromise<Unsound>
   /** What changed since a cursor, or everything. */
   sync(params?: { readonly since?: string }, options?: RequestOptions): ApiPromise<SyncPayload>
 }
@@ -128,7 +128,8 @@ export function vaultsOf(core: Core): Vaults {
     reencrypt: (vault, options) =>
       core.keyed(options, async (place) => (await changes()).reencryptAll(place, vault, options)),
     review: (vault, options) => core.keyed(options, async (place) => (await changes()).review(place, vault, options)),
-    attest: (vault, options) => core.keyed(options, async (place) => (await changes()).attest(place, vault, options)),
+    attest: (reviewed, options) =>
+      core.keyed(options, async (place) => (await changes()).attest(place, reviewed, options)),
     sync: ({ since } = {}, options) => core.keyed(options, async (place) => (await changes()).sync(place, since)),
   }
 }

@@ -4,7 +4,7 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 // What a compromised key signed last is refused to everybody, until it is signed anew. Catches: a vault that nobody can read or write any more
 // after its last writer was found to be compromised; what was reviewed taken for sound by who did not review it.
 // Seen red: items not signed anew; the head not signed where no item is to be; the list of access left as it was, and the keys of the vault;
-// every read a review; other vaults not found by name any more.
+// every read a review; other vaults not found by name any more; what nobody was shown signed along (head, access, item, and an item's version).
 
 let world: World
 beforeAll(async () => {
@@ -26,6 +26,10 @@ async function vaultWith(role: 'WRITE' | 'ADMIN') {
 }
 
 const fresh = () => world.device().client
+const attest = async (vault: string) => {
+  const { vaults } = fresh()
+  return vaults.attest(await vaults.review(vault))
+}
 const readAll = async (vault: string) => (await fresh().secrets.env({ vault })).toObject()
 
 it('gives a vault back to everybody whose last writer was compromised, with what was written', async () => {
@@ -35,10 +39,10 @@ it('gives a vault back to everybody whose last writer was compromised, with what
   expect(await fresh().vaults.review(vault)).toMatchObject({ head: null, access: null, items: [] })
   await compromise()
   const { client } = world.device()
-  const db = (await client.vaults.review(vault)).items
-  expect(await client.vaults.review(vault)).toMatchObject({
+  const reviewed = await client.vaults.review(vault)
+  expect(reviewed).toMatchObject({
     ...{ name: vault, head: keyId, access: null },
-    items: [{ name: 'db', by: keyId }],
+    items: [{ name: 'db', itemVersion: 2, labels: ['db'], by: keyId }],
   })
   // To have looked at it makes nothing of it sound.
   for (const work of [
@@ -48,11 +52,11 @@ it('gives a vault back to everybody whose last writer was compromised, with what
     () => readAll(vault),
   ])
     expect(await errorOf(work())).toMatchObject({ code: 'signer_compromised' })
-  expect((await client.vaults.attest(vault)).items).toEqual(db)
+  expect(await client.vaults.attest(reviewed)).toEqual(reviewed)
   expect((await client.secrets.get(ref)).reveal()).toBe('theirs')
   expect((await fresh().items.get(vault, 'db')).receipt.signerKeyId).toBe(world.founder.identity.kid)
   const known = await fresh().vaults.get(vault)
-  expect(await fresh().vaults.attest(vault)).toMatchObject({ head: null, access: null, items: [] })
+  expect(await attest(vault)).toMatchObject({ head: null, access: null, items: [] })
   expect((await fresh().vaults.get(vault)).headVersion).toBe(known.headVersion)
   await fresh().secrets.set(ref, 'mine')
   await fresh().vaults.rotateKey(vault, { reason: 'key-compromised' })
@@ -66,7 +70,7 @@ it('signs the head alone where nothing else is to be signed', async () => {
   await world.alice.permissions.grant({ vault: elsewhere }, { principal: bot.principal, role: 'WRITE' })
   await bot.client.items.move(vault, 'other', { vault: elsewhere })
   await compromise()
-  expect(await fresh().vaults.attest(vault)).toMatchObject({ head: keyId, access: null, items: [] })
+  expect(await attest(vault)).toMatchObject({ head: keyId, access: null, items: [] })
   expect(await readAll(vault)).toEqual({ db: 'db' })
   expect(await errorOf(readAll(elsewhere))).toMatchObject({ code: 'signer_compromised' })
 })
@@ -78,8 +82,50 @@ it('renews the list of access that a compromised administrator signed, and every
   const ref = `sr://${vault}/db/db`
   expect((await reader.client.secrets.get(ref)).reveal()).toBe('db')
   await compromise()
+  expect((await fresh().vaults.review(vault)).readers).toContainEqual({ principal: reader.principal, role: 'READ' })
   expect(await errorOf(reader.client.secrets.get(ref))).toMatchObject({ code: 'signer_compromised' })
-  expect(await fresh().vaults.attest(vault)).toMatchObject({ head: keyId, access: keyId, items: [] })
+  expect(await attest(vault)).toMatchObject({ head: keyId, access: keyId, items: [] })
   expect((await reader.client.secrets.get(ref)).reveal()).toBe('db')
   expect(await fresh().vaults.review(vault)).toMatchObject({ head: null, access: null, items: [] })
+})
+
+it('signs nothing that was not looked at: another key called compromised meanwhile, an item written once more', async () => {
+  const { vault, bot, compromise } = await vaultWith('ADMIN')
+  const other = await world.agent('worker', { permissions: ['machine.all'] })
+  await bot.client.permissions.grant({ vault }, { principal: other.principal, role: 'WRITE' })
+  await other.client.secrets.set(`sr://${vault}/other/other`, 'theirs')
+  await bot.client.secrets.set(`sr://${vault}/db/db`, 'theirs')
+  await compromise()
+  const [key] = await world.alice.transparency.keys(other.principal)
+  const { vaults } = fresh()
+  const before = await vaults.review(vault)
+  expect(before.items.map(({ name }) => name)).toEqual(['db'])
+  await world.alice.agents.revokeKey(String(key?.keyId), 'compromised')
+  const now = await vaults.review(vault)
+  const [db] = now.items
+  for (const [shown, details] of [
+    [before, { itemId: now.items.find(({ name }) => name === 'other')?.itemId }],
+    [{ ...now, head: null }, { part: 'head' }],
+    [{ ...now, headVersion: now.headVersion - 1 }, { part: 'head' }],
+    [{ ...now, access: null }, { part: 'access' }],
+    [{ ...now, accessVersion: now.accessVersion - 1 }, { part: 'access' }],
+    [{ ...now, items: now.items.map((item) => ({ ...item, itemVersion: 1 })) }, { itemId: db?.itemId }],
+  ] as const)
+    expect(await errorOf(vaults.attest(shown))).toMatchObject({ code: 'vault_head_conflict', details })
+  expect(await vaults.review(vault)).toEqual(now)
+  await vaults.attest(now)
+  expect(await readAll(vault)).toEqual({ db: 'theirs', other: 'theirs' })
+})
+
+it('is done once when several do it at once', async () => {
+  const { vault, bot, compromise } = await vaultWith('WRITE')
+  await bot.client.secrets.set(`sr://${vault}/db/db`, 'theirs')
+  await compromise()
+  const reviewed = await fresh().vaults.review(vault)
+  const settled = await Promise.allSettled([fresh(), fresh(), fresh()].map(({ vaults }) => vaults.attest(reviewed)))
+  const refusals = settled.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+  expect(refusals.length).toBeLessThan(3)
+  for (const refusal of refusals) expect(refusal).toMatchObject({ code: 'vault_head_conflict' })
+  expect((await fresh().items.get(vault, 'db')).version).toBe(3)
+  expect(await readAll(vault)).toEqual({ db: 'theirs', other: 'other' })
 })
