@@ -194,3 +194,26 @@ it('makes projects of vaults, verified, by slug', async () => {
   await refused(['project', 'show', 'nothing'], 'project_not_found', 5)
   await jsonOf(machine, ['project', 'archive', 'storefront', '--yes'])
 })
+
+it('shows a project that a compromised key signed last, asks, and signs it anew', async () => {
+  const { agent, bundle } = await founderClient().agents.create({
+    name: 'planner',
+    keys: { material: keysOf('dave') },
+    permissions: ['machine.all'],
+  })
+  const planner = new Strongroom({ bundle: bundle.reveal(), trustStore: memoryTrust(), cache: false })
+  await planner.projects.create({ name: 'Planned', slug: 'planned' })
+  const own = `user:${world.founder.userId}`
+  await planner.permissions.grant({ project: 'planned' }, { principal: own, role: 'ADMIN' })
+  const sound = await machine.call(['project', 'attest', 'planned'])
+  expect(sound.stdout).toContain('✓ nothing in Planned has to be signed anew')
+  const [key] = await founderClient().transparency.keys(`agent:${agent.agentId}`)
+  await founderClient().agents.revokeKey(String(key?.keyId), 'compromised')
+  await refused(['project', 'show', 'planned'], 'signer_compromised', 9)
+  await refused(['project', 'attest', 'planned'], 'confirmation_required', 2)
+  const attested = await machine.call(['project', 'attest', 'planned', '--yes'])
+  expect(attested.stderr).toMatch(/administered by +planner, .*\n.*last signed by +planner \(/)
+  expect(attested.stdout).toContain('✓ Planned is signed by you')
+  expect(await jsonOf(machine, ['project', 'show', 'planned'])).toMatchObject({ slug: 'planned', isVerified: true })
+  expect(await jsonOf(machine, ['project', 'attest', 'planned'])).toMatchObject({ content: null, admins: null })
+})

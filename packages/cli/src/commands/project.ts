@@ -4,6 +4,7 @@ import { arg, command, flag, type Group, type Result } from '../model/command.ts
 import { shellLine } from '../output/shell-line.ts'
 import { facts, table } from '../output/table.ts'
 import { rememberNames } from '../place/name-index.ts'
+import { attest } from './project-attest.ts'
 
 const shapes = () => import('../schemas/project.ts')
 const projectShape = async () => (await shapes()).projectShape
@@ -150,5 +151,5 @@ const archive = command({
 
 export const project: Group = {
   summary: 'projects: vaults that make one environment',
-  verbs: { list, show, create, link, rename, archive },
+  verbs: { list, show, create, link, rename, archive, attest },
 }

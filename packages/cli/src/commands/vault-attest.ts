@@ -9,9 +9,10 @@ type Unsound = Awaited<ReturnType<Strongroom['vaults']['review']>>
 type LookOptions = NonNullable<Parameters<Strongroom['vaults']['review']>[1]>
 
 /** What it is, and which key signed it. */
-const partsOf = ({ head, access, items }: Unsound): readonly (readonly [string, string])[] => [
+const partsOf = ({ head, access, admins, items }: Unsound): readonly (readonly [string, string])[] => [
   ...(head === null ? [] : [['the vault as a whole', head] as const]),
   ...(access === null ? [] : [['who has access', access] as const]),
+  ...(admins === null ? [] : [['who administers it', admins] as const]),
   ...items.map(
     ({ name, labels, by }) => [[name, ...(labels.length > 0 ? [`(${labels.join(', ')})`] : [])].join(' '), by] as const,
   ),
@@ -20,7 +21,7 @@ const partsOf = ({ head, access, items }: Unsound): readonly (readonly [string, 
 export const attest = command({
   summary: 'sign anew what a compromised key signed last',
   about:
-    'What a key signed last that was found to be compromised is refused to everybody. This lists it and, once you have looked at it, signs it with your key, as it is. Where the key signed who has access, the vault gets a new key as well. Values that may have been changed are still to be replaced.',
+    'What a key signed last that was found to be compromised is refused to everybody. This lists it and, once you have looked at it, signs it with your key, as it is. Where the key signed who has access or administers, the vault gets a new key as well. Values that may have been changed are still to be replaced.',
   args: { vault: arg.one('name or id of a vault', { completes: 'vault' }) },
   flags: {},
   examples: [{ run: 'strongroom vault attest prod', does: 'lists it, and asks before it signs' }],
@@ -43,9 +44,9 @@ export const attest = command({
     const { namesOf, namesOfKeys } = await import('../place/principals.ts')
     const ownerOf = await namesOfKeys(cli)
     for (const [what, by] of parts) cli.say(safeText(`${what}   last signed by ${ownerOf(by)}`))
-    if (found.access !== null) {
+    if (found.access !== null || found.admins !== null) {
       const nameOf = await namesOf(cli)
-      cli.say('who has access, by that list:')
+      cli.say('who has access now:')
       for (const { principal, role } of found.readers) cli.say(safeText(`  ${nameOf(principal)}   ${role}`))
     }
     await confirm(cli, 'Sign this anew, as it is now?')

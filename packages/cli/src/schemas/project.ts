@@ -10,3 +10,12 @@ export const projectShape = Type.Object({
   isVerified: Type.Boolean(),
 })
 export const projectListShape = Type.Array(projectShape)
+
+const signer = Type.Union([Type.String({ description: 'The key that signed it last' }), Type.Null()])
+export const attestedProjectShape = Type.Object({
+  project: projectShape,
+  content: signer,
+  admins: signer,
+  adminsVersion: Type.Integer(),
+  administrators: Type.Array(Type.String()),
+})

@@ -46,6 +46,8 @@ export const attestedShape = Type.Object({
   headVersion: Type.Integer(),
   access: signer,
   accessVersion: Type.Integer(),
+  admins: signer,
+  adminsVersion: Type.Integer(),
   readers: Type.Array(Type.Object({ principal: Type.String(), role })),
   items: Type.Array(
     Type.Object({

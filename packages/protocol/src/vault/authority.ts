@@ -33,8 +33,9 @@ export interface ChainKinds<C extends string, A extends string> {
 export interface AdminSet {
   /** From this leaf on (exclusively, but for the creation itself). */
   readonly index: number
-  /** Of the document that named them. */
+  /** Of the document that named them, and the key that signed it. */
   readonly hash: string
+  readonly by: string
   readonly admins: ReadonlySet<string>
 }
 
@@ -91,7 +92,8 @@ export async function verifyAdminChain<C extends string, A extends string>(
     'the creator is not among the first admins',
     { id },
   )
-  const sets: AdminSet[] = [{ index: state.createIndex, hash, admins: new Set(first.payload.admins) }]
+  const { admins, by } = first.payload
+  const sets: AdminSet[] = [{ index: state.createIndex, hash, by, admins: new Set(admins) }]
   let last = hash
   for (const [step, envelope] of chain.entries()) {
     const index = state.adminsIndexes[step + 1] as number
@@ -115,7 +117,7 @@ export async function verifyAdminChain<C extends string, A extends string>(
       'an admin document is not signed by an admin before it',
       { id, by: payload.by },
     )
-    sets.push({ index, hash: next, admins: new Set(payload.admins) })
+    sets.push({ index, hash: next, by: payload.by, admins: new Set(payload.admins) })
     last = next
   }
   ensure(last === state.adminsHash, 'admin_chain', 'the admin chain does not end where the log says', { id })

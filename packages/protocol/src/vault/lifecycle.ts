@@ -103,6 +103,8 @@ export interface ChangeAccessInput {
     readonly recipients: readonly CheckedKey[]
   }
   readonly deferRotation?: boolean
+  /** Names the admins anew, also if they stay: whoever named them last is not to be believed any more (4.4). */
+  readonly renewAdmins?: boolean
   /** Wraps of keys in use for readers who join. */
   readonly grants?: readonly { readonly dek: Dek; readonly to: CheckedKey }[]
   readonly at: number
@@ -129,7 +131,8 @@ export async function changeAccess(input: ChangeAccessInput, signer: Signer): Pr
   return { ...built, vaultId, dek: epoch?.dek }
 }
 
-async function makeAccess({ head, deferRotation, at }: ChangeAccessInput, list: readonly AclEntry[], signer: Signer) {
+async function makeAccess(input: ChangeAccessInput, list: readonly AclEntry[], signer: Signer) {
+  const { head, deferRotation, renewAdmins, at } = input
   const { vault, payload } = head
   const { vaultId, state } = vault
   const { org } = vault.directory
@@ -137,7 +140,7 @@ async function makeAccess({ head, deferRotation, at }: ChangeAccessInput, list: 
   const admins = adminsIn(acl)
   const changed = admins.join() !== adminsIn(vault.acl.acl).join()
   const docs: Envelope[] = []
-  if (changed) {
+  if (changed || renewAdmins) {
     const members = { org, at, vaultId, adminsVersion: state.adminsIndexes.length + 1, admins, prev: state.adminsHash }
     docs.push(await makeDocument(vaultAdmins, members, [signer]))
   }

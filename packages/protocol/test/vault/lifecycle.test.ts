@@ -1,5 +1,6 @@
 // Catches: vaults whose members cannot read, or whose former members still can; rotations that never come to an end.
-// Seen red: grants of joiners not committed; the old access list announced in the new epoch; admins not handed over; the old
+// Seen red: grants of joiners not committed; the old access list announced in the new epoch; admins not handed over, or not
+// named anew; the old
 // versions of a rotated vault not delivered to a reader who needs them.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Envelope, peekDocument } from '../../src/identity/document.ts'
@@ -153,6 +154,12 @@ describe('changeAccess', () => {
   it('that changes no admin writes no admin document', async () => {
     await change({ acl: aclWith(world, { 'user:ou_dave': 'read' }) })
     expect(vaultStateOf(world).adminsIndexes).toHaveLength(1)
+  })
+
+  it('names the same admins anew where whoever named them is not to be believed any more', async () => {
+    await change({ acl: aclOf(world), renewAdmins: true })
+    expect(vaultStateOf(world).adminsIndexes).toHaveLength(2)
+    expect(roleOf((await world.head(world.prod)).vault, alice.key.principal)).toBe('admin')
   })
 
   it('wraps for both keys of a member who has two', async () => {

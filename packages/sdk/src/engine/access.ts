@@ -17,6 +17,8 @@ import { recipientsOf } from './write-vaults.ts'
 export interface AccessOptions extends CallerOptions {
   /** Whoever leaves keeps the key for now, openly: the log says that a rotation is due. */
   readonly deferRotation?: boolean
+  /** Signs who administers the vault anew, too, also if they stay. */
+  readonly renewAdmins?: boolean
   /** Lets the actor leave, or lose the role of an admin. */
   readonly allowSelfRemoval?: boolean
   /** The one key that whoever joins may have. */
@@ -34,7 +36,7 @@ export function changeAccess(
   actor: Actor,
   vaultId: string,
   entries: readonly AclEntry[] | NextAccess,
-  { deferRotation = false, allowSelfRemoval = false, only, ...options }: AccessOptions = {},
+  { deferRotation = false, renewAdmins = false, allowSelfRemoval = false, only, ...options }: AccessOptions = {},
 ): Promise<Committed> {
   const next: NextAccess = typeof entries === 'function' ? entries : () => entries
   const build = async ([known]: readonly KnownVault[]): Promise<readonly Built[]> => {
@@ -51,6 +53,7 @@ export function changeAccess(
         content,
         acl,
         ...(deferRotation && { deferRotation }),
+        renewAdmins,
         ...(leaves && { rotate: { reason: 'member-removed' as const, recipients } }),
         grants: await grantsFor(actor, known as KnownVault, joining, { ...options, only }),
         at: actor.now(),

@@ -1,5 +1,5 @@
-import type { AclEntry, VerifiedHead } from '@strongroom/protocol'
-import { changeAccess, rotateVaultKey } from './access.ts'
+import type { AclEntry, VerifiedDirectory } from '@strongroom/protocol'
+import { type AccessOptions, changeAccess, rotateVaultKey } from './access.ts'
 import type { Actor, CallerOptions } from './actor.ts'
 import { refuseUnless } from './answers.ts'
 import type { PlannedItem } from './item-changes.ts'
@@ -22,7 +22,10 @@ export interface Unsound {
   /** The list of who has access. Who signed it may have wrapped the vault key for all of them, too. */
   readonly access: string | null
   readonly accessVersion: number
-  /** Who that list says has access. */
+  /** Who administers the vault, or its creation. */
+  readonly admins: string | null
+  readonly adminsVersion: number
+  /** Who has access, and as what, by the list in force. */
   readonly readers: readonly { readonly principal: string; readonly role: Uppercase<AclEntry['role']> }[]
   readonly items: readonly UnsoundItem[]
 }
@@ -50,8 +53,9 @@ export const reviewing = (actor: Actor): Actor => ({
   policy: { ...actor.policy, isReviewing: true },
 })
 
-async function compromisedIn({ vault }: VerifiedHead, kid: string): Promise<string | null> {
-  const { entry } = await vault.directory.resolve(kid)
+/** The key, if it was found to be compromised. */
+export async function compromisedIn(directory: VerifiedDirectory, kid: string): Promise<string | null> {
+  const { entry } = await directory.resolve(kid)
   return entry.status === 'compromised' ? kid : null
 }
 
@@ -68,24 +72,33 @@ export async function reviewVault(
     const { by, name, itemVersion, fields } = item.document.payload
     done += 1
     onProgress?.(done, items.length)
-    return { itemId, itemVersion, name, labels: fields.map(({ label }) => label), by: await compromisedIn(head, by) }
+    return {
+      itemId,
+      itemVersion,
+      name,
+      labels: fields.map(({ label }) => label),
+      by: await compromisedIn(head.vault.directory, by),
+    }
   })
+  const { directory, chain } = head.vault
   const { acl, aclVersion, by } = head.vault.acl
   return {
     vaultId,
     name: head.payload.meta.name,
-    head: await compromisedIn(head, head.payload.by),
+    head: await compromisedIn(directory, head.payload.by),
     headVersion: head.payload.headVersion,
-    access: await compromisedIn(head, by),
+    access: await compromisedIn(directory, by),
     accessVersion: aclVersion,
+    admins: await compromisedIn(directory, chain.sets.at(-1)?.by as string),
+    adminsVersion: chain.sets.length,
     readers: acl.map(({ p, role }) => ({ principal: p, role: role.toUpperCase() as Uppercase<typeof role> })),
     items: looked.flatMap(({ by, ...item }) => (by === null ? [] : [{ ...item, by }])),
   }
 }
 
 /**
- * Signs anew what compromised keys signed last, as it was reviewed, and gives what that was. Where it was the access list, everybody gets
- * a new vault key. Refuses with `rebase_conflict`, before anything is signed, what nobody has looked at.
+ * Signs anew what compromised keys signed last, as it was reviewed, and gives what that was. Where it was the access list or
+ * who administers, everybody gets a new vault key. Refuses with `rebase_conflict`, before anything is signed, what nobody has looked at.
  */
 export async function attestVault(
   actor: Actor,
@@ -97,8 +110,9 @@ export async function attestVault(
   ensureReviewed(reviewed, found)
   const reviewer = reviewing(actor)
   try {
-    if (found.access !== null) await renewAccess(reviewer, vaultId, options)
-    const left = found.access === null ? found : await reviewVault(reviewer, vaultId, options)
+    const isAccess = found.access !== null || found.admins !== null
+    if (isAccess) await renewAccess(reviewer, vaultId, { ...options, renewAdmins: found.admins !== null })
+    const left = isAccess ? await reviewVault(reviewer, vaultId, options) : found
     ensureReviewed(reviewed, left)
     for (let at = 0; at < left.items.length; at += BATCH) {
       const edit = left.items.slice(at, at + BATCH).map(({ itemId }) => ({ itemId }))
@@ -117,15 +131,19 @@ export async function attestVault(
   return found
 }
 
-const UNSEEN = 'compromised keys signed more than was reviewed'
+export const UNSEEN = 'compromised keys signed more than was reviewed'
 
 /** Between the look and the signature another key may have been called compromised, or the server may show something else. */
 function ensureReviewed(reviewed: Unsound, found: Unsound): void {
   const { vaultId } = reviewed
-  const isHead = found.head === reviewed.head && found.headVersion === reviewed.headVersion
-  const isAccess = found.access === reviewed.access && found.accessVersion === reviewed.accessVersion
-  refuseUnless(found.head === null || isHead, 'rebase_conflict', UNSEEN, { vaultId, part: 'head' })
-  refuseUnless(found.access === null || isAccess, 'rebase_conflict', UNSEEN, { vaultId, part: 'access' })
+  for (const [part, version] of [
+    ['head', 'headVersion'],
+    ['access', 'accessVersion'],
+    ['admins', 'adminsVersion'],
+  ] as const) {
+    const isSeen = found[part] === reviewed[part] && found[version] === reviewed[version]
+    refuseUnless(found[part] === null || isSeen, 'rebase_conflict', UNSEEN, { vaultId, part })
+  }
   ensureItems(reviewed, found.items)
 }
 
@@ -142,8 +160,9 @@ function ensureItems(
 }
 
 /** The same list by another hand; and since keys of the vault were wrapped by whoever signed it, new ones, with everything under them. */
-async function renewAccess(reviewer: Actor, vaultId: string, options: CallerOptions): Promise<void> {
-  await changeAccess(reviewer, vaultId, (current) => current, options)
+async function renewAccess(reviewer: Actor, vaultId: string, given: AccessOptions): Promise<void> {
+  const { renewAdmins: _, ...options } = given
+  await changeAccess(reviewer, vaultId, (current) => current, given)
   await rotateVaultKey(reviewer, vaultId, { ...options, reason: 'key-compromised' })
   await reencrypt(reviewer, vaultId, options)
 }

@@ -103,18 +103,29 @@ async function readList(
 const currentList = (place: KeyedPlace, asked: string): Promise<ProjectList> =>
   readList(place, asked, { ask: (call) => place.actor.client.projects.permissions({ params: { id: asked } }, call) })
 
+/** The same list, with the project and who administers it signed anew if `approve` does not throw. */
+export const renewProject = async (
+  place: KeyedPlace,
+  projectId: string,
+  approve: (project: ProjectRead) => Promise<void>,
+): Promise<void> => {
+  await changeProject(place, projectId, (current) => current, false, approve)
+}
+
 function changeProject(
   place: KeyedPlace,
   asked: string,
   next: Next,
   allowSelfRemoval: boolean,
+  renew?: (project: ProjectRead) => Promise<void>,
 ): Promise<readonly AccessEntry[]> {
   const { actor, scope } = place
   return replacing(async () => {
     const { project, entries: current, etag } = await currentList(place, asked)
     const entries = [...next(current)]
     const [before, after] = [signedAdmins(project), adminsIn(entries)]
-    const isSigned = sameAdmins(before, after) || after.length === 0
+    await renew?.(project)
+    const isSigned = !renew && (sameAdmins(before, after) || after.length === 0)
     const docs = isSigned ? undefined : await adminsDocuments(actor, project, after)
     const { projectId } = project.verified
     const input = {

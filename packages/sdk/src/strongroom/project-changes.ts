@@ -34,6 +34,9 @@ export const openProject = async ({ actor, options }: KeyedPlace, asked: string)
   return (await readProject(actor, asked, { ask }, options)).project
 }
 
+export const getProject = async (place: KeyedPlace, asked: string): Promise<Project> =>
+  projectOf(await openProject(place, asked))
+
 const slugOf = (name: string): string =>
   name
     .toLowerCase()
@@ -148,8 +151,9 @@ export async function updateProject(
   })
 }
 
-export const archiveProject = (place: KeyedPlace, asked: string): Promise<Project> =>
-  change(place, asked, {
+export async function archiveProject(place: KeyedPlace, asked: string): Promise<void> {
+  await change(place, asked, {
     sign: (project) => nextSet(place.actor, project, { status: 'archived' }),
     send: (id, docs, call) => place.actor.client.projects.archive({ params: { id }, body: { docs } }, call),
   })
+}

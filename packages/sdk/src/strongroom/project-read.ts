@@ -42,7 +42,7 @@ export async function checkProject(
   const freshness = { now: actor.now(), maxStaleMs }
   const view = await verifyTransparency(transparency, pins.log, freshness)
   const response = { genesis, policies, records, capSets } as DirectoryResponse
-  const directory = await verifyDirectory(view, response, pins.org.genesis)
+  const directory = await verifyDirectory(view, response, pins.org.genesis, actor.policy.isReviewing)
   const pin = Object.hasOwn(pins.org.projects, id) ? pins.org.projects[id] : undefined
   const verified = await verifyProject(directory, { projectId: id, create, adminsChain, set } as ProjectResponse, pin)
   const isAsked = PROJECT_ID.test(asked) ? id === asked : verified.payload.slug === asked

@@ -21,6 +21,17 @@ export interface ProjectChange {
   readonly vaults?: readonly string[]
 }
 
+/** What of a project compromised keys signed last, by the ids of those keys; null for what is sound. */
+export interface UnsoundProject {
+  /** As it was signed, by whomever. */
+  readonly project: Project
+  readonly content: string | null
+  /** Who administers the project, or its creation. */
+  readonly admins: string | null
+  readonly adminsVersion: number
+  readonly administrators: readonly string[]
+}
+
 export interface Projects {
   list(params?: ListParams, options?: RequestOptions): PagePromise<Project>
   /** By id or slug. */
@@ -28,6 +39,10 @@ export interface Projects {
   create(project: ProjectChange & { readonly name: string }, options?: RequestOptions): ApiPromise<Project>
   update(project: string, change: ProjectChange, options?: RequestOptions): ApiPromise<Project>
   archive(project: string, options?: RequestOptions): ApiPromise<void>
+  /** What of it was last signed by keys that were found to be compromised: it is refused to everybody until it is attested. */
+  review(project: string, options?: RequestOptions): ApiPromise<UnsoundProject>
+  /** Signs that anew, as it is, after somebody has looked at it. What a review did not show is refused. */
+  attest(reviewed: UnsoundProject, options?: RequestOptions): ApiPromise<Project>
 }
 
 const listed = ({ projectId, slug, name, status, vaults, projectVersion }: ListedProject): Project => ({
@@ -41,6 +56,7 @@ const listed = ({ projectId, slug, name, status, vaults, projectVersion }: Liste
 })
 
 const changes = () => import('./project-changes.ts')
+const attests = () => import('./project-attest.ts')
 
 export function projectsOf(core: Core): Projects {
   return {
@@ -54,17 +70,14 @@ export function projectsOf(core: Core): Projects {
         params,
         options,
       ),
-    get: (project, options) =>
-      core.keyed(options, async (place) => {
-        const { openProject, projectOf } = await changes()
-        return projectOf(await openProject(place, project))
-      }),
+    get: (project, options) => core.keyed(options, async (place) => (await changes()).getProject(place, project)),
     create: (project, options) => core.keyed(options, async (place) => (await changes()).createProject(place, project)),
     update: (project, change, options) =>
       core.keyed(options, async (place) => (await changes()).updateProject(place, project, change)),
     archive: (project, options) =>
-      core.keyed(options, async (place) => {
-        await (await changes()).archiveProject(place, project)
-      }),
+      core.keyed(options, async (place) => (await changes()).archiveProject(place, project)),
+    review: (project, options) => core.keyed(options, async (place) => (await attests()).reviewProject(place, project)),
+    attest: (reviewed, options) =>
+      core.keyed(options, async (place) => (await attests()).attestProject(place, reviewed)),
   }
 }

@@ -9,40 +9,40 @@ import { archiveVault, createVault, renameVault, restoreVault } from '../engine/
 import type { KeyedPlace } from './core.ts'
 import { ensureReturning, ensureVaultName } from './given-names.ts'
 import { archivedVaultId, vaultIdOf } from './names.ts'
-import { roleOf } from './vault-reads.ts'
-import type { Classification, NewVault, RotateVaultKey, SyncedVault, SyncPayload } from './vaults.ts'
+import { getVault, roleOf } from './vault-reads.ts'
+import type { Classification, NewVault, RotateVaultKey, SyncedVault, SyncPayload, Vault } from './vaults.ts'
 
 // What changes vaults, and what brings them all over.
 
 type Progress = Pick<RotateVaultKey, 'onProgress'>
 
-export async function create(place: KeyedPlace, { name, classification, access = [] }: NewVault): Promise<string> {
+export async function create(place: KeyedPlace, { name, classification, access = [] }: NewVault): Promise<Vault> {
   await ensureVaultName(place, name)
   const others = access.map(({ principal, role }) => ({ p: principal, role: roleOf(role) }))
   const made = { name, ...(classification && { classification }), access: others }
-  return (await createVault(place.actor, made, place.options)).vaultId
+  return getVault(place, (await createVault(place.actor, made, place.options)).vaultId)
 }
 
 export async function update(
   place: KeyedPlace,
   vault: string,
   change: { readonly name?: string; readonly classification?: Classification },
-): Promise<string> {
+): Promise<Vault> {
   const vaultId = await vaultIdOf(place, vault)
   if (change.name !== undefined) await ensureVaultName(place, change.name, vaultId)
   await renameVault(place.actor, vaultId, change, place.options)
-  return vaultId
+  return getVault(place, vaultId)
 }
 
 export async function archive(place: KeyedPlace, vault: string): Promise<void> {
   await archiveVault(place.actor, await vaultIdOf(place, vault), place.options)
 }
 
-export async function restore(place: KeyedPlace, vault: string): Promise<string> {
+export async function restore(place: KeyedPlace, vault: string): Promise<Vault> {
   const vaultId = await archivedVaultId(place, vault)
   await ensureReturning(place, vaultId)
   await restoreVault(place.actor, vaultId, place.options)
-  return vaultId
+  return getVault(place, vaultId)
 }
 
 export async function rotateKey(

@@ -31,7 +31,7 @@ export const listed = ({
   rotationDue: rotationDue === null ? null : new Date(rotationDue),
 })
 
-export const vaultOf = (read: VerifiedVaultRead): Vault => ({
+const vaultOf = (read: VerifiedVaultRead): Vault => ({
   vaultId: read.vaultId,
   name: read.name,
   classification: read.classification,
@@ -43,6 +43,9 @@ export const vaultOf = (read: VerifiedVaultRead): Vault => ({
   olderKeys: read.draining,
   receipt: receiptFrom(read.receipt),
 })
+
+export const getVault = async (place: KeyedPlace, asked: string): Promise<Vault> =>
+  vaultOf(await verifiedVault(place, asked))
 
 export async function holdersOf(place: KeyedPlace, asked: string): Promise<readonly KeyHolder[]> {
   const { actor, options } = place

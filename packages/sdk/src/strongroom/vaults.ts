@@ -1,7 +1,7 @@
 import type { Unsound } from '../engine/attest.ts'
 import type { Signer } from '../engine/vaults.ts'
 import type { ApiPromise, RequestOptions } from './call.ts'
-import type { Core, KeyedPlace } from './core.ts'
+import type { Core } from './core.ts'
 import { verifiedVault } from './names.ts'
 import type { Receipt } from './receipt.ts'
 
@@ -106,21 +106,17 @@ const reads = () => import('./vault-reads.ts')
 const changes = () => import('./vault-changes.ts')
 
 export function vaultsOf(core: Core): Vaults {
-  const fresh = async (place: KeyedPlace, asked: string): Promise<Vault> =>
-    (await reads()).vaultOf(await verifiedVault(place, asked))
   return {
     list: (options) =>
       core.call(options, async ({ client, options: call }) =>
         (await client.vaults.list({}, call)).data.map((await reads()).listed),
       ),
-    get: (vault, options) => core.keyed(options, (place) => fresh(place, vault)),
-    create: (vault, options) =>
-      core.keyed(options, async (place) => fresh(place, await (await changes()).create(place, vault))),
+    get: (vault, options) => core.keyed(options, async (place) => (await reads()).getVault(place, vault)),
+    create: (vault, options) => core.keyed(options, async (place) => (await changes()).create(place, vault)),
     update: (vault, change, options) =>
-      core.keyed(options, async (place) => fresh(place, await (await changes()).update(place, vault, change))),
+      core.keyed(options, async (place) => (await changes()).update(place, vault, change)),
     archive: (vault, options) => core.keyed(options, async (place) => (await changes()).archive(place, vault)),
-    restore: (vault, options) =>
-      core.keyed(options, async (place) => fresh(place, await (await changes()).restore(place, vault))),
+    restore: (vault, options) => core.keyed(options, async (place) => (await changes()).restore(place, vault)),
     signers: (vault, options) => core.keyed(options, async (place) => (await verifiedVault(place, vault)).signers),
     holders: (vault, options) => core.keyed(options, async (place) => (await reads()).holdersOf(place, vault)),
     rotateKey: (vault, options) =>

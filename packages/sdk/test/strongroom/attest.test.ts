@@ -1,10 +1,11 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // What a compromised key signed last is refused to everybody, until it is signed anew. Catches: a vault that nobody can read or write any more
 // after its last writer was found to be compromised; what was reviewed taken for sound by who did not review it.
 // Seen red: items not signed anew; the head not signed where no item is to be; the list of access left as it was, and the keys of the vault;
-// every read a review; other vaults not found by name any more; what nobody was shown signed along (head, access, item, and an item's version).
+// who administers it left as they were signed; every read a review; other vaults not found by name any more; what nobody was shown signed along
+// (head, access, admins, item, an item's version, and of a project its content and its admins).
 
 let world: World
 beforeAll(async () => {
@@ -91,8 +92,8 @@ it('renews the list of access that a compromised administrator signed, and every
 
 it('signs nothing that was not looked at: another key called compromised meanwhile, an item written once more', async () => {
   const { vault, bot, compromise } = await vaultWith('ADMIN')
-  const other = await world.agent('worker', { permissions: ['machine.all'] })
-  await bot.client.permissions.grant({ vault }, { principal: other.principal, role: 'WRITE' })
+  const other = await world.agent('hybrid', { permissions: ['machine.all'] })
+  await bot.client.permissions.grant({ vault }, { principal: other.principal, role: 'ADMIN' })
   await other.client.secrets.set(`sr://${vault}/other/other`, 'theirs')
   await bot.client.secrets.set(`sr://${vault}/db/db`, 'theirs')
   await compromise()
@@ -109,6 +110,8 @@ it('signs nothing that was not looked at: another key called compromised meanwhi
     [{ ...now, headVersion: now.headVersion - 1 }, { part: 'head' }],
     [{ ...now, access: null }, { part: 'access' }],
     [{ ...now, accessVersion: now.accessVersion - 1 }, { part: 'access' }],
+    [{ ...now, admins: null }, { part: 'admins' }],
+    [{ ...now, adminsVersion: now.adminsVersion - 1 }, { part: 'admins' }],
     [{ ...now, items: now.items.map((item) => ({ ...item, itemVersion: 1 })) }, { itemId: db?.itemId }],
   ] as const)
     expect(await errorOf(vaults.attest(shown))).toMatchObject({ code: 'vault_head_conflict', details })
@@ -128,4 +131,76 @@ it('is done once when several do it at once', async () => {
   for (const refusal of refusals) expect(refusal).toMatchObject({ code: 'vault_head_conflict' })
   expect((await fresh().items.get(vault, 'db')).version).toBe(3)
   expect(await readAll(vault)).toEqual({ db: 'theirs', other: 'other' })
+})
+
+it('gives a vault back that a compromised agent made, to those who administer it too', async () => {
+  const bot = await world.agent('deploy', { permissions: ['machine.all'] })
+  const vault = unique('vault')
+  await bot.client.vaults.create({ name: vault })
+  await bot.client.items.create(vault, {
+    name: 'db',
+    fields: [{ label: 'db', value: 'db', isEnvironmentVariable: true }],
+  })
+  const principal = world.founder.identity.key.principal
+  await bot.client.permissions.grant({ vault }, { principal, role: 'ADMIN' })
+  // What everything else hangs on is the bot's alone: all the rest was signed anew by the founder.
+  await fresh().secrets.set(`sr://${vault}/db/db`, 'mine')
+  await fresh().permissions.grant({ vault }, { principal: (await world.agent('worker')).principal, role: 'READ' })
+  const [key] = await world.alice.transparency.keys(bot.principal)
+  const keyId = String(key?.keyId)
+  await world.alice.agents.revokeKey(keyId, 'compromised')
+  expect(await errorOf(readAll(vault))).toMatchObject({ code: 'signer_compromised' })
+  expect(await attest(vault)).toMatchObject({ head: null, access: null, admins: keyId, adminsVersion: 2, items: [] })
+  expect(await readAll(vault)).toEqual({ db: 'mine' })
+  expect(await fresh().vaults.review(vault)).toMatchObject({ admins: null, adminsVersion: 3 })
+})
+
+describe('a project', () => {
+  async function madeBy(bot: Awaited<ReturnType<World['agent']>>) {
+    const vault = unique('vault')
+    await world.alice.vaults.create({ name: vault })
+    await world.alice.permissions.grant({ vault }, { principal: bot.principal, role: 'WRITE' })
+    const slug = unique('shop')
+    await bot.client.projects.create({ name: slug, slug, vaults: [vault] })
+    const principal = world.founder.identity.key.principal
+    await bot.client.permissions.grant({ project: slug }, { principal, role: 'ADMIN' })
+    const [key] = await world.alice.transparency.keys(bot.principal)
+    const keyId = String(key?.keyId)
+    return { slug, keyId, compromise: () => world.alice.agents.revokeKey(keyId, 'compromised') }
+  }
+  const agent = () => world.agent('deploy', { permissions: ['machine.all'] })
+
+  it('that a compromised agent made and signed last is signed anew, with who administers it', async () => {
+    const { slug, keyId, compromise } = await madeBy(await agent())
+    expect(await fresh().projects.review(slug)).toMatchObject({ content: null, admins: null })
+    await compromise()
+    const { projects } = fresh()
+    for (const work of [() => projects.get(slug), () => projects.update(slug, { name: 'Other' })])
+      expect(await errorOf(work())).toMatchObject({ code: 'signer_compromised' })
+    const reviewed = await projects.review(slug)
+    const administrators = reviewed.administrators
+    expect(reviewed).toMatchObject({ content: keyId, admins: keyId, adminsVersion: 2, project: { slug } })
+    expect(administrators).toContain(world.founder.identity.key.principal)
+    expect(await errorOf(projects.get(slug))).toMatchObject({ code: 'signer_compromised' })
+    expect(await projects.attest(reviewed)).toEqual({ ...reviewed.project, version: reviewed.project.version + 1 })
+    expect(await fresh().projects.get(slug)).toMatchObject({ slug, isVerified: true })
+    const after = await fresh().projects.review(slug)
+    expect(after).toMatchObject({ content: null, admins: null, adminsVersion: 3, administrators })
+    expect(await projects.attest(after)).toEqual(after.project)
+  })
+
+  it('of which something else is found than was looked at is not signed', async () => {
+    const { slug, compromise } = await madeBy(await agent())
+    await compromise()
+    const { projects } = fresh()
+    const now = await projects.review(slug)
+    for (const [shown, part] of [
+      [{ ...now, content: null }, 'content'],
+      [{ ...now, project: { ...now.project, version: 1 } }, 'content'],
+      [{ ...now, admins: null }, 'admins'],
+      [{ ...now, adminsVersion: 1 }, 'admins'],
+    ] as const)
+      expect(await errorOf(projects.attest(shown))).toMatchObject({ code: 'vault_head_conflict', details: { part } })
+    expect(await projects.review(slug)).toEqual(now)
+  })
 })

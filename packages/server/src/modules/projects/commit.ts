@@ -111,7 +111,7 @@ export async function commitAdmins(
   ctx: TxCtx,
   project: ChangeableProject,
   docs: readonly Envelope[],
-  admins: readonly string[],
+  admins: { readonly before: readonly string[]; readonly after: readonly string[] },
 ): Promise<void> {
   const { set, admins: signed } = await takeChange(ctx, docs)
   const { slug, name, status, vaults } = set.payload
@@ -119,8 +119,8 @@ export async function commitAdmins(
   const isSame = slug === project.slug && name === project.name && status === project.status
   refuseUnless(isSame && sameVaults(vaults, project.vaults), 'only_access_changes')
   refuseUnless(signed.payload.projectId === project.projectId, 'vault_swap')
-  refuseUnless(sameVaults(signed.payload.admins, admins), 'acl_mismatch')
-  await ensureAdministrators(ctx, admins)
+  refuseUnless(sameVaults(signed.payload.admins, admins.after), 'acl_mismatch')
+  await ensureAdministrators(ctx, admins.after, admins.before)
   await logChange(ctx, project, { docs, set, adminsHash: signed.hash, action: 'project.set-admins' })
 }
 

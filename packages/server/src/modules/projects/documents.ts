@@ -55,11 +55,17 @@ export const takeChange = (ctx: TxCtx, docs: readonly Envelope[]) =>
   }))
 
 /** Each can sign for the project: otherwise nobody could change it any more, and nobody else could be made an admin. */
-export async function ensureAdministrators({ db, principal }: TxCtx, admins: readonly string[]): Promise<void> {
+export async function ensureAdministrators(
+  { db, principal }: TxCtx,
+  admins: readonly string[],
+  before: readonly string[] = [],
+): Promise<void> {
   const able = new Set<string>()
   for (const { kid, owner } of await store.activeKids(db, principal.orgId, admins))
     if ((await publicKeyOf(db, principal.orgId, kid))?.bundle.sigAlg === 'EdDSA') able.add(owner)
-  const unable = admins.filter((admin) => !able.has(admin))
+  // Whoever has administered it and lost their keys since is no reason to refuse others; somebody has to be able to go on.
+  const kept = able.size > 0 ? before : []
+  const unable = admins.filter((admin) => !able.has(admin) && !kept.includes(admin))
   if (unable.length > 0)
     throw new ApiError('invalid_document', { details: { rule: 'admin_without_key', principals: unable } })
 }

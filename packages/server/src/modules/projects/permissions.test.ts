@@ -1,4 +1,4 @@
-import type { Envelope } from '@strongroom/protocol'
+import { type Envelope, keyRevoke, makeDocument } from '@strongroom/protocol'
 import type { FirstPerson } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { agentWriter } from '../../../test/agent-writer.ts'
@@ -9,7 +9,8 @@ import type { Writer } from '../../../test/vault-writer.ts'
 
 // Catches, each seen red: other ADMINs without a signature (admins not compared), a list that is not the signed one, an own
 // entry lost in passing (ensureStays left out), an older list over a newer one (If-Match unread), two editors at once (the log not
-// locked first), a list by somebody who is no ADMIN, an ADMIN who could not sign, somebody on the list who is nobody here (not looked for;
+// locked first), a list by somebody who is no ADMIN, an ADMIN who could not sign (a new one, the only
+// one; one of before was looked for), somebody on the list who is nobody here (not looked for;
 // those who have left known; those who are listed already looked for).
 
 let h: Harness
@@ -141,6 +142,24 @@ it('lets an ADMIN leave who says so and leaves another behind', async () => {
   expect(left.data).toEqual([entry(bot, 'ADMIN')])
   expect(await codeOf(read(alice, id))).toBe('project_not_found')
   expect((await readProject(bot, id)).project.role).toBe('ADMIN')
+})
+
+it('lets ADMINs go on beside one whose key has ended, and leaves no project to such a one alone', async () => {
+  const id = await makeProject(alice, 'ended')
+  const former = await agentWriter(h, alice, 'hybrid')
+  const both = [entry(alice, 'ADMIN'), entry(former, 'ADMIN')]
+  await set(alice, id, both, { docs: await adminsDocs(alice, id, principals(alice, former)) })
+  const members = { org: alice.orgId, at: Date.now(), kid: former.identity.kid, reason: 'removed' as const }
+  await alice.client.userKeys.revoke({ body: { event: await makeDocument(keyRevoke, members, [alice.identity]) } })
+  const all = [...both, entry(bot, 'ADMIN')]
+  const docs = await adminsDocs(alice, id, principals(alice, former, bot))
+  expect((await set(alice, id, all, { docs })).data).toEqual(byPrincipal(all))
+  const { etag } = await read(alice, id)
+  const alone = await adminsDocs(alice, id, principals(former))
+  expect(
+    await refusal(set(alice, id, [entry(former, 'ADMIN')], { docs: alone, allowSelfRemoval: true })),
+  ).toMatchObject({ code: 'invalid_document', details: { rule: 'admin_without_key', principals: principals(former) } })
+  expect((await read(alice, id)).etag).toBe(etag)
 })
 
 const put = (id: string, ifMatch: string, entries: Entry[]) =>

@@ -63,9 +63,9 @@ export const setPermissions: Handler<typeof projects.setPermissions> = (ctx, { p
     const entries = readEntries(body.entries)
     ensureStays(ctx, entries, query.allowSelfRemoval)
     await ensureKnown(ctx, entries, before)
-    const admins = adminsIn(entries)
+    const admins = { before: adminsIn(before), after: adminsIn(entries) }
     if (body.docs) await commitAdmins(ctx, project, body.docs, admins)
-    else refuseUnless(admins.join() === adminsIn(before).join(), 'admins_not_signed')
+    else refuseUnless(admins.after.join() === admins.before.join(), 'admins_not_signed')
     await store.replaceEntries(ctx.db, project, entries)
     await record(ctx, { action: 'project.set-permissions', targets: [{ type: 'project', id: project.projectId }] })
     return answer(ctx, project)
