@@ -12,7 +12,7 @@ import {
   rolldown,
 } from 'rolldown'
 import { minifySync } from 'rolldown/utils'
-import { slimContract } from './slim-contract.ts'
+import { lateProtocolErrors, slimContract } from './slim-contract.ts'
 
 // Builds what is published: `node packages/cli/scripts/build.ts <directory>` writes the package there, ready for `npm pack`.
 //
@@ -80,6 +80,7 @@ const asked = (members: string, builtin: string): string =>
 
 const MAIN = join(own, 'src/main.ts')
 const SLIM = 'strongroom:slim-contract'
+const LATE_CODES = 'strongroom:late-codes'
 const inSdk = (importer: string): boolean => importer.includes('/sdk/src/')
 const isLeftOut = (id: string): boolean =>
   id.startsWith('node:') ||
@@ -99,6 +100,11 @@ const settings = (input: Readonly<Record<string, string>>, more: readonly Plugin
       name: 'slim-contract',
       resolveId: (id, importer) => (id === '@strongroom/contract' && importer && inSdk(importer) ? SLIM : undefined),
       load: (id) => (id === SLIM ? slimContract() : undefined),
+    },
+    {
+      name: 'late-codes',
+      resolveId: (id) => (/\/error-codes\.ts$/.test(id) ? LATE_CODES : undefined),
+      load: (id) => (id === LATE_CODES ? lateProtocolErrors() : undefined),
     },
     { name: 'builtins', renderChunk: (code) => ({ code: askingForBuiltins(code) }) },
     ...more,

@@ -1,4 +1,5 @@
 import { API_PREFIX, api, ERRORS, MAX_PARTS, PART_BYTES, type Routes } from '@strongroom/contract'
+import { PROTOCOL_ERRORS } from '@strongroom/protocol'
 
 /**
  * The contract as the client needs it: where each route is and what codes mean, without the shapes and the library they are made
@@ -18,13 +19,20 @@ export function slimContract(): string {
     Object.entries(ERRORS).map(([code, { status, message, hint }]) => [code, { status, message, hint }]),
   )
   const small = Object.entries({ API_PREFIX, MAX_PARTS, PART_BYTES })
-  const large = Object.entries({ ERRORS: codes, api: routes })
   return [
     ...small.map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}`),
-    LATE,
-    ...large.map(([name, value]) => `export const ${name} = late(() => ({${textsOf(value)}}))`),
+    lateTables({ ERRORS: codes, api: routes }),
   ].join('\n')
 }
+
+/** What the codes of the protocol mean, for whoever is refused. */
+export const lateProtocolErrors = (): string => lateTables({ PROTOCOL_ERRORS })
+
+const lateTables = (tables: Readonly<Record<string, Readonly<Record<string, unknown>>>>): string =>
+  [
+    LATE,
+    ...Object.entries(tables).map(([name, table]) => `export const ${name} = late(() => ({${textsOf(table)}}))`),
+  ].join('\n')
 
 /** In functions, so that a start reads and keeps only the texts it asked for. */
 const textsOf = (value: Readonly<Record<string, unknown>>): string =>

@@ -54,6 +54,28 @@ function kindOfStart() {
   return [command, ...flags.map((flag) => flag.split('=')[0]).sort()].join(' ')
 }
 
+/** What V8 does ahead: it compiles once more what has run a few times, and several threads look for garbage. */
+const AHEAD = ['opt', 'maglev', 'sparkplug', 'parallel-scavenge']
+const CALM = Symbol.for('strongroom.calm')
+
+/**
+ * A start that asks nobody is over before that has paid, and whoever starts the program pays for the other threads, too. So V8 does none
+ * of it until the program says so (src/run/hurry.ts). Whatever is loaded meanwhile is compiled anew: what was kept, by Node or by us, is
+ * refused under other flags. What such a start needs of Node is therefore loaded before. Only where it is known what is on.
+ */
+function hurry() {
+  const isOffline = /^run .*--offline\b/.test(kindOfStart())
+  const isUsual = process.version.startsWith('v24.') && process.execArgv.length === 0 && !process.env.NODE_OPTIONS
+  if (!isOffline || !isUsual) return
+  process.getBuiltinModule('node:crypto')
+  const { setFlagsFromString } = process.getBuiltinModule('node:v8')
+  const setAhead = (isOn) => {
+    for (const one of AHEAD) setFlagsFromString(isOn ? `--${one}` : `--no-${one}`)
+  }
+  setAhead(false)
+  process[CALM] = () => setAhead(true)
+}
+
 const MOST_FILES = 200
 const MOST_NAME = 100
 const SETTLED_MS = 2000
@@ -69,6 +91,7 @@ function keepCompiled(folder, kind, scripts) {
   const keep = () => {
     if (isKept) return
     isKept = true
+    process[CALM]?.()
     try {
       mkdirSync(folder, { recursive: true, mode: 0o700 })
       const isMissing = [...scripts.values()].some(({ cachedDataRejected }) => cachedDataRejected !== false)
@@ -118,6 +141,7 @@ function start() {
   }
   // What nearly every start goes through is in one file, by name.
   const first = read('first.cjs')
+  hurry()
   const load = (name) => {
     // Without a prototype an object takes hundreds of members without finding a form for each number of them.
     const module = { exports: { __proto__: null } }

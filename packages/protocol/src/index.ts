@@ -52,7 +52,8 @@ export {
 export { type DirectoryResponse, type VerifiedDirectory, verifyDirectory } from './directory/resolve.ts'
 export { fromBase64, toBase64url } from './encoding/base64.ts'
 export { canonical, canonicalText, type Json, type JsonObject, parseStrict } from './encoding/canonical.ts'
-export { PROTOCOL_ERRORS, ProtocolError, type ProtocolErrorCode } from './errors.ts'
+export { PROTOCOL_ERRORS } from './error-codes.ts'
+export { ProtocolError, type ProtocolErrorCode } from './errors.ts'
 export {
   addSignatures,
   claimedKind,

@@ -4,7 +4,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { ensure, PROTOCOL_ERRORS, ProtocolError, type ProtocolErrorCode } from '../src/errors.ts'
+import { PROTOCOL_ERRORS } from '../src/error-codes.ts'
+import { ensure, ProtocolError, type ProtocolErrorCode } from '../src/errors.ts'
 
 const SRC = fileURLToPath(new URL('../src/', import.meta.url))
 const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })

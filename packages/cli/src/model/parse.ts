@@ -172,7 +172,8 @@ export function parseInput(
   where: string,
 ): ParsedInput {
   const { words, rest } = splitAtDashes(argv)
-  const all: Flags = { ...GLOBALS, ...flags }
+  // Without a prototype an object takes dozens of members without finding a form for each number of them.
+  const all: Flags = Object.assign(Object.create(null), GLOBALS, flags)
   const { values, positionals } = parseWords(words, all, where)
   const globals = withDefaults(values, GLOBALS) as unknown as GlobalFlags
   const own = withDefaults(values, flags)

@@ -9,7 +9,7 @@ import { type Part, partsOf, type Read } from '../project/read-sources.ts'
 import { envFilesIn, type Source, type SourceFlags, sourcesFor } from '../project/sources.ts'
 import type { Ending, Order } from './child.ts'
 import { maskedValues, ownEnvironment, revealed } from './child-env.ts'
-import { hurried } from './hurried.ts'
+import { endHurry } from './hurry.ts'
 import { type Loaded, loadedFrom } from './loaded.ts'
 import { maskersOf } from './mask.ts'
 import type { Mount, MountOrder } from './mount.ts'
@@ -71,6 +71,14 @@ const wantedSources = async (cli: Cli, flags: RunFlags): Promise<readonly Source
 
 /** Reads and verifies; nothing is started yet. */
 export async function readSources(cli: Cli, flags: RunFlags, sources: readonly Source[]): Promise<Sources> {
+  try {
+    return await readEach(cli, flags, sources)
+  } finally {
+    endHurry()
+  }
+}
+
+async function readEach(cli: Cli, flags: RunFlags, sources: readonly Source[]): Promise<Sources> {
   const freshness = freshnessOf(cli, flags)
   const cache = lateCache(fileCache(cli.paths.cache))
   // A stream of changes needs Node's own web; one question does not.
@@ -85,9 +93,9 @@ export async function readSources(cli: Cli, flags: RunFlags, sources: readonly S
     const watching = await (await import('./watching.ts')).watchParts(cli, strongroom, parts)
     return { read: watching.first, watching, input, cache }
   }
-  const readAll = () =>
-    Promise.all(parts.map(async (part) => ({ part, bundle: await readPart(cli, strongroom, part, freshness) })))
-  const read = await (freshness.isOffline ? hurried(readAll) : readAll())
+  const read = await Promise.all(
+    parts.map(async (part) => ({ part, bundle: await readPart(cli, strongroom, part, freshness) })),
+  )
   return { read, watching: undefined, input, cache }
 }
 

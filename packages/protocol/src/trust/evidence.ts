@@ -1,6 +1,7 @@
 import { toBase64url } from '../encoding/base64.ts'
 import { hash, integer, list, literal, nullable, type Of, record, type Shape, text, words } from '../encoding/shape.ts'
-import { ensure, PROTOCOL_ERRORS, ProtocolError, type ProtocolErrorCode } from '../errors.ts'
+import { PROTOCOL_ERRORS } from '../error-codes.ts'
+import { ensure, ProtocolError, type ProtocolErrorCode } from '../errors.ts'
 import { id, kidText, vaultIdText } from '../identity/identifiers.ts'
 import { peekCheckpoint } from '../log/checkpoint.ts'
 import type { ReaderTrust } from '../vault/answer.ts'

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { PROTOCOL_ERRORS, ProtocolError } from '../../src/errors.ts'
+import { PROTOCOL_ERRORS } from '../../src/error-codes.ts'
+import { ProtocolError } from '../../src/errors.ts'
 import acl from '../../vectors/acl.json' with { type: 'json' }
 import asset from '../../vectors/asset.json' with { type: 'json' }
 import audit from '../../vectors/audit.json' with { type: 'json' }

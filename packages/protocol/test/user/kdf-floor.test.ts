@@ -2,7 +2,8 @@
 // compared, version not compared, policy not asked, `lastUsed` ignored, each ceiling removed, the regular expressions
 // without their final `$`.
 import { expect, it } from 'vitest'
-import { PROTOCOL_ERRORS, type ProtocolError } from '../../src/errors.ts'
+import { PROTOCOL_ERRORS } from '../../src/error-codes.ts'
+import type { ProtocolError } from '../../src/errors.ts'
 import { checkKdf, makeKdf } from '../../src/user/kdf-floor.ts'
 
 const SALT = 'AAECAwQFBgcICQoLDA0ODw'

@@ -1,3 +1,4 @@
+import type { Project as ListedProject } from '@strongroom/contract'
 import {
   deriveProjectId,
   documentHash,
@@ -18,6 +19,16 @@ import { type ProjectRead, readProject } from './project-read.ts'
 import type { Project, ProjectChange } from './projects.ts'
 
 // Projects as their admins sign them.
+
+export const listed = ({ projectId, slug, name, status, vaults, projectVersion }: ListedProject): Project => ({
+  id: projectId,
+  slug,
+  name,
+  status,
+  vaultIds: vaults,
+  version: projectVersion,
+  isVerified: false,
+})
 
 export const projectOf = ({ verified: { projectId, payload } }: ProjectRead): Project => ({
   id: projectId,

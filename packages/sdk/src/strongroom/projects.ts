@@ -1,4 +1,3 @@
-import type { Project as ListedProject } from '@strongroom/contract'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core } from './core.ts'
 import { type ListParams, numberedPages, type PagePromise } from './pages.ts'
@@ -45,16 +44,6 @@ export interface Projects {
   attest(reviewed: UnsoundProject, options?: RequestOptions): ApiPromise<Project>
 }
 
-const listed = ({ projectId, slug, name, status, vaults, projectVersion }: ListedProject): Project => ({
-  id: projectId,
-  slug,
-  name,
-  status,
-  vaultIds: vaults,
-  version: projectVersion,
-  isVerified: false,
-})
-
 const changes = () => import('./project-changes.ts')
 const attests = () => import('./project-attest.ts')
 
@@ -65,7 +54,7 @@ export function projectsOf(core: Core): Projects {
         (query, more) =>
           core.run(more, async ({ client, options: call }) => {
             const { data, meta } = await client.projects.list({ query }, call)
-            return { rows: data.map(listed), meta }
+            return { rows: data.map((await changes()).listed), meta }
           }),
         params,
         options,
