@@ -5,8 +5,12 @@ import { lock, onLock, onSwitch } from './session/session.ts'
 
 // Answers that pages share. Old data stays while new is asked for; a refused verification is an alarm wherever it happens.
 
+/** Last signed by a key that was found to be compromised. It is refused as ever, but the server says what is so, and there is a way out. */
+export const isUnsound = (error: unknown): boolean =>
+  error instanceof VerificationError && error.code === 'signer_compromised'
+
 function onError(error: unknown): void {
-  if (error instanceof VerificationError) raiseAlarm(error)
+  if (error instanceof VerificationError && !isUnsound(error)) raiseAlarm(error)
   if (error instanceof AuthenticationError) lock('ended')
 }
 

@@ -1,11 +1,10 @@
-import type { Strongroom } from '@strongroom/sdk'
+import type { Strongroom, Unsound } from '@strongroom/sdk'
 import { confirm } from '../cli.ts'
 import { arg, command } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { withProgress } from '../prompt/progress.ts'
 
-type Unsound = Awaited<ReturnType<Strongroom['vaults']['review']>>
 type LookOptions = NonNullable<Parameters<Strongroom['vaults']['review']>[1]>
 
 /** What it is, and which key signed it. */

@@ -100,6 +100,8 @@ export async function revokeKey(
   refuseUnless(membersOf(answer, 'answer').kid === kid, 'key_substitution', 'another key was ended than asked for', {
     kid,
   })
+  // What is remembered may have been signed by it: to write on top of that would sign it unseen.
+  actor.memory.forgetAll()
   const { status, rotationDue } = await vaultsDueBy(place, kid)
   refuseUnless(status === reason, 'bad_inclusion', 'the log does not say that the key has ended', { kid, status })
   return { keyId: kid, rotationDue }

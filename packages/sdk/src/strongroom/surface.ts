@@ -77,7 +77,7 @@ export type {
 } from './options.ts'
 export type { ListParams, Page, PageMeta, PagePromise } from './pages.ts'
 export type { AccessEntry, AccessOptions, AccessTarget, Permissions } from './permissions.ts'
-export type { Project, ProjectChange, Projects } from './projects.ts'
+export type { Project, ProjectChange, Projects, UnsoundProject } from './projects.ts'
 export {
   AbortedError,
   AmbiguousReferenceError,
@@ -146,6 +146,7 @@ export type {
   RotateVaultKey,
   SyncedVault,
   SyncPayload,
+  Unsound,
   Vault,
   Vaults,
 } from './vaults.ts'

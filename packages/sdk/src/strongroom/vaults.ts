@@ -5,6 +5,8 @@ import type { Core } from './core.ts'
 import { verifiedVault } from './names.ts'
 import type { Receipt } from './receipt.ts'
 
+export type { Unsound }
+
 export type Classification = 'public' | 'internal' | 'confidential' | 'restricted'
 export type AccessRole = 'READ' | 'WRITE' | 'ADMIN'
 

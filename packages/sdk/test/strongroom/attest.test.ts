@@ -5,7 +5,7 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 // after its last writer was found to be compromised; what was reviewed taken for sound by who did not review it.
 // Seen red: items not signed anew; the head not signed where no item is to be; the list of access left as it was, and the keys of the vault;
 // who administers it left as they were signed; every read a review; other vaults not found by name any more; what nobody was shown signed along
-// (head, access, admins, item, an item's version, and of a project its content and its admins).
+// (head, access, admins, item, an item's version, and of a project its content and its admins); what was remembered written on.
 
 let world: World
 beforeAll(async () => {
@@ -51,6 +51,9 @@ it('gives a vault back to everybody whose last writer was compromised, with what
     () => client.secrets.get(ref),
     () => client.secrets.get(`sr://${vault}/other/other`),
     () => readAll(vault),
+    () => client.vaults.rotateKey(vault),
+    () => fresh().vaults.rotateKey(vault, { reason: 'key-compromised' }),
+    () => client.vaults.reencrypt(vault),
   ])
     expect(await errorOf(work())).toMatchObject({ code: 'signer_compromised' })
   expect(await client.vaults.attest(reviewed)).toEqual(reviewed)
@@ -62,6 +65,20 @@ it('gives a vault back to everybody whose last writer was compromised, with what
   await fresh().secrets.set(ref, 'mine')
   await fresh().vaults.rotateKey(vault, { reason: 'key-compromised' })
   expect(await readAll(vault)).toEqual({ db: 'mine', other: 'other' })
+})
+
+it('writes nothing on top of what it remembers of a vault whose last writer it has just called compromised', async () => {
+  const { vault, bot, keyId } = await vaultWith('WRITE')
+  await bot.client.secrets.set(`sr://${vault}/db/db`, 'theirs')
+  const { client } = world.device()
+  const { vaultId, headVersion } = await client.vaults.get(vault)
+  await client.items.list(vaultId)
+  await client.agents.revokeKey(keyId, 'compromised')
+  expect(await errorOf(client.vaults.rotateKey(vaultId))).toMatchObject({ code: 'signer_compromised' })
+  expect(await errorOf(client.items.create(vaultId, { name: 'new', fields: [] }))).toMatchObject({
+    code: 'signer_compromised',
+  })
+  expect((await client.vaults.review(vaultId)).headVersion).toBe(headVersion)
 })
 
 it('signs the head alone where nothing else is to be signed', async () => {

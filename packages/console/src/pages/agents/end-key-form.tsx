@@ -1,6 +1,8 @@
 import { type Agent, keyWords } from '@strongroom/sdk'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
+import { isUnsound } from '../../queries.ts'
 import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmByName, Dialog } from '../../ui/dialog.tsx'
@@ -71,6 +73,7 @@ function VaultsDue({ due, reason, onClose }: DueMembers) {
       strongroom.vaults.rotateKey(vaultId, { reason: reason === 'removed' ? 'member-removed' : 'key-compromised' }),
   }))
   const runner = useRunner(tasks)
+  const unsound = tasks.filter(({ id }) => isUnsound(runner.stateOf(id).error))
   return (
     <Dialog title="The key has ended" open onClose={onClose}>
       <div className="grid gap-4 p-5">
@@ -80,6 +83,20 @@ function VaultsDue({ due, reason, onClose }: DueMembers) {
             : `${counted(due.length, 'vault wants', 'vaults want')} a new key: the one in use was known to it. Everything in them is encrypted anew, here.`}
         </p>
         <TaskList tasks={tasks} stateOf={runner.stateOf} />
+        {unsound.length > 0 && (
+          <p>
+            It was the last to sign{' '}
+            {unsound.map(({ id, label }, i) => (
+              <span key={id}>
+                {i > 0 && ', '}
+                <Link to="/vaults/$vaultId" params={{ vaultId: id }} className="underline">
+                  {label}
+                </Link>
+              </span>
+            ))}
+            . Look at that first; a new key comes after it.
+          </p>
+        )}
         <div className="flex justify-end gap-2">
           <Button onClick={onClose}>{runner.isDone ? 'Close' : 'Later'}</Button>
           {!runner.isDone && (

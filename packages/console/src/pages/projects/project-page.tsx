@@ -2,6 +2,7 @@ import type { AccessEntry, AccessRole, Project, Vault } from '@strongroom/sdk'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
+import { isUnsound } from '../../queries.ts'
 import { useOpenSession, useStrongroom } from '../../session/session.ts'
 import { Button, buttonClasses } from '../../ui/button.tsx'
 import { classes } from '../../ui/classes.ts'
@@ -18,6 +19,7 @@ import { useNames } from '../vaults/principals.ts'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { RevokeAccessForm } from '../vaults/revoke-access-form.tsx'
 import { ArchiveProjectForm } from './archive-project-form.tsx'
+import { AttestProject } from './attest-project.tsx'
 import { LinkVaultsForm } from './link-vaults-form.tsx'
 import { projectAccessQuery, projectQuery } from './queries.ts'
 import { RenameProjectForm } from './rename-project-form.tsx'
@@ -247,26 +249,30 @@ export function ProjectPage() {
         )
       }
     >
-      <Answer of={project} what="this project">
-        {(shown) => (
-          <>
-            <div className="border-b border-rule px-6 py-4">
-              <Facts
-                of={[
-                  ['Slug', <code key="slug">{shown.slug}</code>],
-                  ['Version', shown.version],
-                  ['Id', <MonoId key="id" id={shown.id} />],
-                ]}
-              />
-            </div>
-            <LinkedVaults project={shown} canChange={canChange} />
-            <ProjectAccess project={shown} canChange={canChange} />
-            <UseIt project={shown} />
-            {open === 'rename' && <RenameProjectForm project={shown} onClose={close} />}
-            {open === 'archive' && <ArchiveProjectForm project={shown} onClose={close} />}
-          </>
-        )}
-      </Answer>
+      {isUnsound(project.error) ? (
+        <AttestProject projectId={projectId} error={project.error} />
+      ) : (
+        <Answer of={project} what="this project">
+          {(shown) => (
+            <>
+              <div className="border-b border-rule px-6 py-4">
+                <Facts
+                  of={[
+                    ['Slug', <code key="slug">{shown.slug}</code>],
+                    ['Version', shown.version],
+                    ['Id', <MonoId key="id" id={shown.id} />],
+                  ]}
+                />
+              </div>
+              <LinkedVaults project={shown} canChange={canChange} />
+              <ProjectAccess project={shown} canChange={canChange} />
+              <UseIt project={shown} />
+              {open === 'rename' && <RenameProjectForm project={shown} onClose={close} />}
+              {open === 'archive' && <ArchiveProjectForm project={shown} onClose={close} />}
+            </>
+          )}
+        </Answer>
+      )}
     </Page>
   )
 }

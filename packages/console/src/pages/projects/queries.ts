@@ -11,6 +11,13 @@ export const projectQuery = (strongroom: Strongroom, projectId: string) =>
     queryFn: ({ signal }) => strongroom.projects.get(projectId, { signal }),
   })
 
+/** What compromised keys signed last of a project that nobody is shown. */
+export const reviewProjectQuery = (strongroom: Strongroom, projectId: string) =>
+  queryOptions({
+    queryKey: ['project', projectId, 'review'],
+    queryFn: ({ signal }) => strongroom.projects.review(projectId, { signal }),
+  })
+
 export const projectAccessQuery = (strongroom: Strongroom, projectId: string) =>
   queryOptions({
     queryKey: ['project', projectId, 'access'],

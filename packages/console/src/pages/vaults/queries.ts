@@ -30,6 +30,13 @@ export const holderCountQuery = (client: Client, vaultId: string) =>
 export const vaultQuery = (strongroom: Strongroom, vaultId: string) =>
   queryOptions({ queryKey: ['vault', vaultId], queryFn: ({ signal }) => strongroom.vaults.get(vaultId, { signal }) })
 
+/** What compromised keys signed last of a vault that nobody is shown. */
+export const reviewQuery = (strongroom: Strongroom, vaultId: string) =>
+  queryOptions({
+    queryKey: ['vault', vaultId, 'review'],
+    queryFn: ({ signal }) => strongroom.vaults.review(vaultId, { signal }),
+  })
+
 export const itemsQuery = (strongroom: Strongroom, vaultId: string) =>
   queryOptions({
     queryKey: ['vault', vaultId, 'items'],

@@ -2,6 +2,7 @@ import type { Vault } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
+import { isUnsound } from '../../queries.ts'
 import { useStrongroom } from '../../session/session.ts'
 import { Button, buttonClasses } from '../../ui/button.tsx'
 import { Menu } from '../../ui/menu.tsx'
@@ -11,6 +12,7 @@ import { Answer } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { When } from '../../ui/when.tsx'
 import { ArchiveVaultsForm } from './archive-vaults-form.tsx'
+import { AttestVault } from './attest.tsx'
 import { EditVaultForm } from './edit-vault-form.tsx'
 import { vaultQuery } from './queries.ts'
 import { RestoreVaultForm } from './restore-vault-form.tsx'
@@ -103,14 +105,18 @@ export function VaultFrame({ vaultId, actions, children }: FrameMembers) {
       tabs={vaultTabs(vaultId)}
     >
       {/* Not before it is known what can be done with it: what comes later would move what somebody is about to press. */}
-      <Answer of={asked} what="this vault">
-        {(known) => (
-          <>
-            <RotationDue vault={known} />
-            {children}
-          </>
-        )}
-      </Answer>
+      {isUnsound(asked.error) ? (
+        <AttestVault vaultId={vaultId} error={asked.error} />
+      ) : (
+        <Answer of={asked} what="this vault">
+          {(known) => (
+            <>
+              <RotationDue vault={known} />
+              {children}
+            </>
+          )}
+        </Answer>
+      )}
     </Page>
   )
 }
