@@ -4,9 +4,9 @@ import { EXIT } from './errors/codes.ts'
 import { shownError } from './errors/shown.ts'
 import { type Command, isGroup, type Noun } from './model/command.ts'
 import type { GlobalFlags } from './model/globals.ts'
-import { nearest } from './model/nearest.ts'
 import { findPath, globalsOf, parseInput } from './model/parse.ts'
 import { TREE } from './model/tree.ts'
+import { unknownCommand } from './model/unknown-command.ts'
 import { type Speaker, speakerFor } from './output/speaker.ts'
 import type { Io } from './place/io.ts'
 import { makeAsk } from './prompt/ask.ts'
@@ -23,13 +23,6 @@ interface Found {
 
 const without = (argv: readonly string[], at: readonly number[]): string[] => argv.filter((_, i) => !at.includes(i))
 
-function unknown(word: string, known: readonly string[], where: string): CliError {
-  const near = nearest(word, known)
-  return new CliError('usage', `there is no strongroom ${where}${word}`, {
-    fix: near ? `did you mean: strongroom ${where}${near}` : `strongroom ${where}--help`,
-  })
-}
-
 /** What people type out of habit. */
 const HABITS: Readonly<Record<string, readonly string[]>> = { '--map': ['help', '--map'], '--version': ['version'] }
 
@@ -45,12 +38,12 @@ async function findCommand(given: readonly string[]): Promise<Found | undefined>
   const [first, second] = path
   if (first === undefined) return undefined
   const entry = Object.hasOwn(TREE, first) ? TREE[first] : undefined
-  if (!entry) throw unknown(first, Object.keys(TREE), '')
+  if (!entry) throw unknownCommand(first, Object.keys(TREE), '')
   const noun = await entry.load()
   if (!isGroup(noun)) return { path: first, noun, command: noun, argv: without(argv, at.slice(0, 1)) }
   if (second === undefined) return { path: first, noun, command: undefined, argv: without(argv, at.slice(0, 1)) }
   const command = Object.hasOwn(noun.verbs, second) ? noun.verbs[second] : undefined
-  if (!command) throw unknown(second, Object.keys(noun.verbs), `${first} `)
+  if (!command) throw unknownCommand(second, Object.keys(noun.verbs), `${first} `)
   return { path: `${first} ${second}`, noun, command, argv: without(argv, at) }
 }
 

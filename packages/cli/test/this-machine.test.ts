@@ -14,7 +14,7 @@ import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a code that cannot be explained, a setting that would unpin an organisation, a report that names people, places or
 // secrets, a doctor that is well although the server is gone or is none, a pinned Node that is not the repository's,
-// an address of the console that leads nowhere (seen red: /log and /access).
+// an address of the console that leads nowhere (seen red: /log and /access), help with another command than was asked for (seen red).
 
 let world: World
 let machine: Machine
@@ -119,6 +119,20 @@ it('explains with what to do and the exit code, and names near codes for one tha
   const refused = await machine.call(['explain', 'wrapped', '--json'])
   expect(refused.error()).toMatchObject({ code: 'code_not_found', exitCode: 5 })
   expect(refused.error().hint).toContain('no_wrapped_key')
+})
+
+it('helps with what there is, and names a near command for one that is not', async () => {
+  expect((await machine.call(['help', 'vault', 'create'])).stdout).toContain('strongroom vault create')
+  for (const [words, hint] of [
+    [['valt'], 'did you mean: strongroom vault'],
+    [['vault', 'creat'], 'did you mean: strongroom vault create'],
+    [['vault', 'toString'], 'strongroom vault --help'],
+  ] as const)
+    expect((await machine.call(['help', ...words, '--json'])).error()).toMatchObject({
+      code: 'usage',
+      exitCode: 2,
+      hint,
+    })
 })
 
 it('shows and changes settings, and none that would unpin an organisation', async () => {

@@ -1,6 +1,7 @@
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, isGroup } from '../model/command.ts'
 import { TREE } from '../model/tree.ts'
+import { unknownCommand } from '../model/unknown-command.ts'
 
 const shapes = () => import('../schemas/machine.ts')
 
@@ -27,10 +28,12 @@ export const help = command({
     if (first === 'flags') return said(flagsHelp(cli.style))
     if (first === 'commands') return said(commandsHelp(cli.style))
     const noun = Object.hasOwn(TREE, first) ? await TREE[first]?.load() : undefined
-    if (!noun) throw new CliError('usage', `there is no strongroom ${first}`, { fix: 'strongroom help' })
+    if (!noun) throw unknownCommand(first, Object.keys(TREE), '')
     if (!isGroup(noun)) return said(wholeHelp(first, noun, cli.style))
-    const verb = second === undefined ? undefined : noun.verbs[second]
-    return said(verb ? wholeHelp(`${first} ${second}`, verb, cli.style) : groupHelp(first, noun, cli.style))
+    if (second === undefined) return said(groupHelp(first, noun, cli.style))
+    const verb = Object.hasOwn(noun.verbs, second) ? noun.verbs[second] : undefined
+    if (!verb) throw unknownCommand(second, Object.keys(noun.verbs), `${first} `)
+    return said(wholeHelp(`${first} ${second}`, verb, cli.style))
   },
 })
 
