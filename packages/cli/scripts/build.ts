@@ -12,7 +12,7 @@ import {
   rolldown,
 } from 'rolldown'
 import { minifySync } from 'rolldown/utils'
-import { lateProtocolErrors, slimContract } from './slim-contract.ts'
+import { lateModule, slimContract } from './slim-contract.ts'
 
 // Builds what is published: `node packages/cli/scripts/build.ts <directory>` writes the package there, ready for `npm pack`.
 //
@@ -80,7 +80,12 @@ const asked = (members: string, builtin: string): string =>
 
 const MAIN = join(own, 'src/main.ts')
 const SLIM = 'strongroom:slim-contract'
-const LATE_CODES = 'strongroom:late-codes'
+/** What refusals mean: a start that goes well needs none of it. */
+const TABLES: readonly string[] = [
+  join(root, 'packages/protocol/src/error-codes.ts'),
+  join(own, 'src/errors/codes.ts'),
+  join(own, 'src/errors/sdk-codes.ts'),
+]
 const inSdk = (importer: string): boolean => importer.includes('/sdk/src/')
 const isLeftOut = (id: string): boolean =>
   id.startsWith('node:') ||
@@ -101,11 +106,7 @@ const settings = (input: Readonly<Record<string, string>>, more: readonly Plugin
       resolveId: (id, importer) => (id === '@strongroom/contract' && importer && inSdk(importer) ? SLIM : undefined),
       load: (id) => (id === SLIM ? slimContract() : undefined),
     },
-    {
-      name: 'late-codes',
-      resolveId: (id) => (/\/error-codes\.ts$/.test(id) ? LATE_CODES : undefined),
-      load: (id) => (id === LATE_CODES ? lateProtocolErrors() : undefined),
-    },
+    { name: 'late-tables', load: async (id) => (TABLES.includes(id) ? lateModule(await import(id)) : undefined) },
     { name: 'builtins', renderChunk: (code) => ({ code: askingForBuiltins(code) }) },
     ...more,
   ],

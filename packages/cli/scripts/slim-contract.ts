@@ -1,5 +1,4 @@
 import { API_PREFIX, api, ERRORS, MAX_PARTS, PART_BYTES, type Routes } from '@strongroom/contract'
-import { PROTOCOL_ERRORS } from '@strongroom/protocol'
 
 /**
  * The contract as the client needs it: where each route is and what codes mean, without the shapes and the library they are made
@@ -25,10 +24,22 @@ export function slimContract(): string {
   ].join('\n')
 }
 
-/** What the codes of the protocol mean, for whoever is refused. */
-export const lateProtocolErrors = (): string => lateTables({ PROTOCOL_ERRORS })
+type Table = Readonly<Record<string, unknown>>
 
-const lateTables = (tables: Readonly<Record<string, Readonly<Record<string, unknown>>>>): string =>
+/** A module whose exports are data, with its tables made late. */
+export const lateModule = (exported: Table): string => {
+  const entries = Object.entries(exported)
+  const isTable = ([, value]: readonly [string, unknown]): boolean =>
+    Object.values(value as Table).every((member) => typeof member === 'object')
+  return [
+    ...entries
+      .filter((entry) => !isTable(entry))
+      .map(([name, value]) => `export const ${name} = ${JSON.stringify(value)}`),
+    lateTables(Object.fromEntries(entries.filter(isTable)) as Readonly<Record<string, Table>>),
+  ].join('\n')
+}
+
+const lateTables = (tables: Readonly<Record<string, Table>>): string =>
   [
     LATE,
     ...Object.entries(tables).map(([name, table]) => `export const ${name} = late(() => ({${textsOf(table)}}))`),

@@ -54,6 +54,9 @@ function kindOfStart() {
   return [command, ...flags.map((flag) => flag.split('=')[0]).sort()].join(' ')
 }
 
+/** Asks nobody. */
+const isOffline = /^run .*--offline\b/.test(kindOfStart())
+
 /** What V8 does ahead: it compiles once more what has run a few times, and several threads look for garbage. */
 const AHEAD = ['opt', 'maglev', 'sparkplug', 'parallel-scavenge']
 const CALM = Symbol.for('strongroom.calm')
@@ -64,7 +67,6 @@ const CALM = Symbol.for('strongroom.calm')
  * refused under other flags. What such a start needs of Node is therefore loaded before. Only where it is known what is on.
  */
 function hurry() {
-  const isOffline = /^run .*--offline\b/.test(kindOfStart())
   const isUsual = process.version.startsWith('v24.') && process.execArgv.length === 0 && !process.env.NODE_OPTIONS
   if (!isOffline || !isUsual) return
   process.getBuiltinModule('node:crypto')
@@ -75,6 +77,9 @@ function hurry() {
   setAhead(false)
   process[CALM] = () => setAhead(true)
 }
+
+/** What asks the server, the others need not take over. */
+const keptAs = (name) => (isOffline ? `offline-${name}` : name)
 
 const MOST_FILES = 200
 const MOST_NAME = 100
@@ -99,7 +104,7 @@ function keepCompiled(folder, kind, scripts) {
       if (isFull && !isMissing) return
       for (const [name, script] of scripts) {
         const data = script.createCachedData()
-        write(name, Buffer.concat([data, data]))
+        write(keptAs(name), Buffer.concat([data, data]))
       }
       if (!isFull) write(existsSync(`${folder}/${kind}`) ? `${kind}-again` : kind, '')
     } catch {
@@ -133,7 +138,7 @@ function start() {
     const filename = `${DIST}/${name}`
     const script = new Script(readFileSync(filename, 'latin1'), {
       filename,
-      cachedData: folder && compiledIn(`${folder}/${name}`),
+      cachedData: folder && compiledIn(`${folder}/${keptAs(name)}`),
     })
     scripts.set(name, script)
     keepIf(script.cachedDataRejected !== false)

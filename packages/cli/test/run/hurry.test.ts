@@ -72,7 +72,7 @@ it('keeps what it compiled under the usual flags, also if the program ended in a
   for (let i = 0; i < 3; i += 1) start(args, { ENDS: '' })
   const look = `const { Script } = require('node:vm'); const { readFileSync, globSync } = require('node:fs')
     const [file] = globSync(
-      process.env.HOME + '/.local/state/strongroom/compiled/*' + process.arch + '/first.cjs')
+      process.env.HOME + '/.local/state/strongroom/compiled/*' + process.arch + '/offline-first.cjs')
     const kept = readFileSync(file)
     const cachedData = kept.subarray(0, kept.length / 2)
     const script = new Script(readFileSync(process.env.HOME + '/dist/first.cjs', 'latin1'), { cachedData })

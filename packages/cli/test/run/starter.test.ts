@@ -25,13 +25,14 @@ let scene: Scene
 const OFFLINE = ['run', '--vault', 'prod', '--offline', '--']
 beforeAll(async () => {
   scene = await startScene()
-  expect((await scene.strongroom(['run', '--vault', 'prod', '--', 'true'])).code).toBe(0)
+  for (const kind of [[], ['--offline']])
+    expect((await scene.strongroom(['run', '--vault', 'prod', ...kind, '--', 'true'])).code).toBe(0)
 })
 afterAll(() => scene.close())
 
 /** What was compiled of the scripts that `run` needs. */
 const kept = (): string => {
-  const [file] = globSync(join(scene.machine.home, '.local/state/strongroom/compiled/*/first.cjs'))
+  const [file] = globSync(join(scene.machine.home, '.local/state/strongroom/compiled/*/offline-first.cjs'))
   // Files are written and removed beside it: no path must never mean the folder that the tests run in.
   if (file === undefined) throw new Error('nothing was compiled where it should be')
   return file
@@ -128,7 +129,7 @@ it('takes nothing that another user has made', async ({ skip }) => {
 it('does not look where caches are', async () => {
   const cached = join(scene.machine.home, '.cache/strongroom/compiled', basename(dirname(kept())))
   mkdirSync(cached, { recursive: true, mode: 0o700 })
-  writeFileSync(join(cached, 'first.cjs'), foreignCode(), { mode: 0o600 })
+  writeFileSync(join(cached, basename(kept())), foreignCode(), { mode: 0o600 })
   rmSync(dirname(kept()), { recursive: true })
   expect(await answer()).toMatchObject({ code: 7 })
   expect(await answer()).toMatchObject({ code: 7 })

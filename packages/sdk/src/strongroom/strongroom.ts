@@ -37,49 +37,63 @@ const OWN_SESSION = [
   'verify',
 ] as const satisfies readonly (keyof StrongroomOptions)[]
 
+const RESOURCES = {
+  secrets: secretsOf,
+  vaults: vaultsOf,
+  items: itemsOf,
+  attachments: attachmentsOf,
+  projects: projectsOf,
+  permissions: permissionsOf,
+  agents: agentsOf,
+  transparency: transparencyOf,
+  search: searchOf,
+  monitoring: monitoringOf,
+  feedback: feedbackOf,
+  billing: billingOf,
+  budgets: budgetsOf,
+  domains: domainsOf,
+  licenses: licensesOf,
+  webhooks: webhooksOf,
+}
+
 /** A client of one server with one credential. Verifies whatever it reads before it opens it. Prints nothing of what it was given. */
 export class Strongroom {
-  readonly secrets: Secrets
-  readonly vaults: Vaults
-  readonly items: Items
-  readonly attachments: Attachments
-  readonly projects: Projects
-  readonly permissions: Permissions
-  readonly agents: Agents
-  readonly transparency: Transparency
-  readonly search: Search
-  readonly monitoring: Monitoring
-  readonly feedback: Feedback
-  readonly billing: Billing
-  readonly budgets: Budgets
-  readonly domains: Domains
-  readonly licenses: Licenses
-  readonly webhooks: Webhooks
+  declare readonly secrets: Secrets
+  declare readonly vaults: Vaults
+  declare readonly items: Items
+  declare readonly attachments: Attachments
+  declare readonly projects: Projects
+  declare readonly permissions: Permissions
+  declare readonly agents: Agents
+  declare readonly transparency: Transparency
+  declare readonly search: Search
+  declare readonly monitoring: Monitoring
+  declare readonly feedback: Feedback
+  declare readonly billing: Billing
+  declare readonly budgets: Budgets
+  declare readonly domains: Domains
+  declare readonly licenses: Licenses
+  declare readonly webhooks: Webhooks
   readonly #core: Core
   readonly #options: StrongroomOptions
   readonly #platform: Platform
 
   constructor(options: StrongroomOptions = {}, platform: Platform = anyPlatform, session?: Session) {
-    const core = makeCore(configOf(options, platform), session ?? makeSession())
     this.#options = options
     this.#platform = platform
-    this.#core = core
-    this.secrets = secretsOf(core)
-    this.vaults = vaultsOf(core)
-    this.items = itemsOf(core)
-    this.attachments = attachmentsOf(core)
-    this.projects = projectsOf(core)
-    this.permissions = permissionsOf(core)
-    this.agents = agentsOf(core)
-    this.transparency = transparencyOf(core)
-    this.search = searchOf(core)
-    this.monitoring = monitoringOf(core)
-    this.feedback = feedbackOf(core)
-    this.billing = billingOf(core)
-    this.budgets = budgetsOf(core)
-    this.domains = domainsOf(core)
-    this.licenses = licensesOf(core)
-    this.webhooks = webhooksOf(core)
+    this.#core = makeCore(configOf(options, platform), session ?? makeSession())
+  }
+
+  // Each is made when it is first asked for: programs use a few of them, and most programs are short.
+  static {
+    for (const [name, make] of Object.entries(RESOURCES))
+      Object.defineProperty(Strongroom.prototype, name, {
+        get(this: Strongroom) {
+          const value = make(this.#core)
+          Object.defineProperty(this, name, { value, enumerable: true })
+          return value
+        },
+      })
   }
 
   /** The same client with other options; opened keys and what was verified are shared unless they concern them. */
