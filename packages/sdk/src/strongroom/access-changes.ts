@@ -1,4 +1,5 @@
 import type { AclEntry } from '@strongroom/protocol'
+import type { CallOptions } from '../client.ts'
 import { changeAccess } from '../engine/access.ts'
 import { listOf, membersOf, refuseUnless } from '../engine/answers.ts'
 import { ApiError } from '../errors.ts'
@@ -96,7 +97,8 @@ async function readList(
     refuseUnless(isSigned, 'acl_mismatch', 'the list has other ADMINs than the project is signed with', { projectId })
     return { rounds: [], rest: undefined }
   }
-  const { project, answer } = await readProject(actor, asked, { ...question, check }, options)
+  const reread = (call: CallOptions) => actor.client.projects.permissions({ params: { id: asked } }, call)
+  const { project, answer } = await readProject(actor, asked, { ...question, reread, check }, options)
   return { project, entries: entriesOf(answer), etag: String(membersOf(answer, 'answer').etag) }
 }
 

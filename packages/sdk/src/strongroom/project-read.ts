@@ -61,6 +61,8 @@ export async function rememberProject(actor: Actor, { verified, directory }: Pro
 export interface ProjectQuestion<T> {
   readonly isWrite?: boolean
   ask(options: CallOptions): Promise<unknown>
+  /** What is asked where a change is in, and another read has moved on meanwhile; the project itself if absent. */
+  reread?(options: CallOptions): Promise<unknown>
   /** Further parts of the answer. */
   check?(
     answer: unknown,
@@ -73,14 +75,22 @@ export interface ProjectQuestion<T> {
 export async function readProject<T = undefined>(
   actor: Actor,
   asked: string,
-  { ask, check, isWrite = false }: ProjectQuestion<T>,
+  { ask, reread, check, isWrite = false }: ProjectQuestion<T>,
   options: CallerOptions = {},
 ): Promise<{ readonly project: ProjectRead; readonly answer: unknown; readonly rest: T | undefined }> {
+  // To repeat a change is to be answered as before, with the proof for what was known before: that links nothing any more.
+  let isIn = false
+  const again = reread ?? ((call: CallOptions) => actor.client.projects.get({ params: { id: asked } }, call))
+  const asking = async (call: CallOptions): Promise<unknown> => {
+    const answer = await (isIn ? again(call) : ask(call))
+    isIn = isWrite
+    return answer
+  }
   const read = await readVerified(
     actor,
     {
       isWrite,
-      ask,
+      ask: asking,
       check: async (answer, pins) => {
         const project = await checkProject(actor, membersOf(answer, 'answer').signed, asked, pins)
         const more = await check?.(answer, project, pins)
