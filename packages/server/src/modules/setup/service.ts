@@ -3,7 +3,7 @@ import { orgGenesis, peekDocument, principalOf } from '@strongroom/protocol'
 import { recordFor } from '../../audit/record.ts'
 import { type Deps, inOrg, outsideOrgs } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
-import { ApiError, found } from '../../errors.ts'
+import { ApiError } from '../../errors.ts'
 import type { PublicHandler } from '../../http/mount.ts'
 import { commitDirectoryFor } from '../../log/directory-commit.ts'
 import { logVkey, newLogOrigin, openLog } from '../../log/log-key.ts'
@@ -27,9 +27,11 @@ export const status: PublicHandler<typeof setup.status> = (deps) =>
 /** The hash of a token that would be taken. That there is an organisation already is no secret, and is said first. */
 async function openToken(deps: Deps, token: string | undefined): Promise<Buffer> {
   return outsideOrgs(deps, async (db) => {
+    const hash = hashSetupToken(token)
+    // In this order: a token that somebody has used a moment ago comes with the organisation that it made.
+    const isUnused = hash !== undefined && (await store.isUnusedToken(db, hash))
     if (await store.anyOrg(db)) throw new ApiError('already_set_up')
-    const hash = found(hashSetupToken(token), 'invalid_setup_token')
-    if (!(await store.isUnusedToken(db, hash))) throw new ApiError('invalid_setup_token')
+    if (!isUnused) throw new ApiError('invalid_setup_token')
     return hash
   })
 }

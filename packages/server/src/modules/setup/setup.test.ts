@@ -18,7 +18,7 @@ import { provideSetupToken } from './token.ts'
 
 // Catches: a second organisation by a used token or by a race (useToken that only looks), a genesis that names
 // somebody else (checkGenesis left out), rows left behind by a finish that failed, a token kept in clear.
-// Seen red: whoever comes a moment after the one who finished is told that the attempt is over.
+// Seen red: whoever comes a moment after the one who finished is told that the attempt is over, or that the token is not known.
 
 let h: Harness
 beforeEach(async () => {
