@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { isNoAccess, problemOf } from '../queries.ts'
+import { isNoAccess, isUnsound, problemOf } from '../queries.ts'
 import { Button } from './button.tsx'
 import { CopyLine } from './copy.tsx'
 
@@ -80,13 +80,17 @@ export function Answer<T>({
   what,
   children,
   loading,
+  unsound,
 }: {
   readonly of: Asked<T>
   /** For "You cannot see …". */
   readonly what: string
   readonly loading?: ReactNode
+  /** In place of what a compromised key signed last, also where it was shown before. */
+  readonly unsound?: (error: unknown) => ReactNode
   readonly children: (data: T) => ReactNode
 }) {
+  if (unsound && isUnsound(of.error)) return unsound(of.error)
   if (of.data !== undefined) return children(of.data)
   if (of.isPending) return loading ?? <Skeleton />
   if (isNoAccess(of.error)) return <NoAccess what={what} />

@@ -1,7 +1,6 @@
 // Catches: vaults whose members cannot read, or whose former members still can; rotations that never come to an end.
-// Seen red: grants of joiners not committed; the old access list announced in the new epoch; admins not handed over, or not
-// named anew; the old
-// versions of a rotated vault not delivered to a reader who needs them.
+// Seen red: grants of joiners not committed; the old access list announced in the new epoch; admins not handed over, or not named
+// anew; the old versions of a rotated vault not delivered to a reader who needs them.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Envelope, peekDocument } from '../../src/identity/document.ts'
 import type { Identity } from '../../src/identity/private-keys.ts'

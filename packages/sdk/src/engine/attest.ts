@@ -98,7 +98,7 @@ export async function reviewVault(
 
 /**
  * Signs anew what compromised keys signed last, as it was reviewed, and gives what that was. Where it was the access list or
- * who administers, everybody gets a new vault key. Refuses with `rebase_conflict`, before anything is signed, what nobody has looked at.
+ * who administers, everybody gets a new vault key, for which every item is signed. Refuses with `rebase_conflict` what nobody has looked at.
  */
 export async function attestVault(
   actor: Actor,
@@ -114,13 +114,13 @@ export async function attestVault(
     if (isAccess) await renewAccess(reviewer, vaultId, { ...options, renewAdmins: found.admins !== null })
     const left = isAccess ? await reviewVault(reviewer, vaultId, options) : found
     ensureReviewed(reviewed, left)
+    const approve = (_: unknown, planned: readonly PlannedItem[]): void =>
+      ensureItems(
+        reviewed,
+        planned.flatMap(({ plan }) => (plan.base ? [plan.base.detail] : [])),
+      )
     for (let at = 0; at < left.items.length; at += BATCH) {
       const edit = left.items.slice(at, at + BATCH).map(({ itemId }) => ({ itemId }))
-      const approve = (_: unknown, planned: readonly PlannedItem[]): void =>
-        ensureItems(
-          reviewed,
-          planned.flatMap(({ plan }) => (plan.base ? [plan.base.detail] : [])),
-        )
       await changeItems(reviewer, vaultId, { edit }, { ...options, approve })
     }
     // Every commit signs the head; this one changes nothing else.

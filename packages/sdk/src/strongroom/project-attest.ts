@@ -1,10 +1,8 @@
-import type { VerifiedDirectory } from '@strongroom/protocol'
-import { peekDocument, projectAdmins, projectCreate } from '@strongroom/protocol'
 import { refuseUnless } from '../engine/answers.ts'
 import { compromisedIn, reviewing, UNSEEN } from '../engine/attest.ts'
 import { renewProject } from './access-changes.ts'
 import type { KeyedPlace } from './core.ts'
-import { openProject, projectOf, signedAdmins } from './project-changes.ts'
+import { lastAdmins, openProject, projectOf } from './project-changes.ts'
 import type { ProjectRead } from './project-read.ts'
 import type { Project, UnsoundProject } from './projects.ts'
 
@@ -13,16 +11,14 @@ import type { Project, UnsoundProject } from './projects.ts'
 const reviewer = (place: KeyedPlace): KeyedPlace => ({ ...place, actor: reviewing(place.actor) })
 
 async function unsoundIn(read: ProjectRead): Promise<UnsoundProject> {
-  const { create, adminsChain, verified } = read
-  const directory: VerifiedDirectory = read.directory
-  const last = adminsChain.at(-1)
-  const { by } = (last ? peekDocument(projectAdmins, last) : peekDocument(projectCreate, create)).payload
+  const { adminsChain, verified, directory } = read
+  const { admins, by } = lastAdmins(read)
   return {
     project: projectOf(read),
     content: await compromisedIn(directory, verified.payload.by),
     admins: await compromisedIn(directory, by),
     adminsVersion: adminsChain.length + 1,
-    administrators: signedAdmins(read),
+    administrators: admins,
   }
 }
 

@@ -76,11 +76,16 @@ export function nextSet(
   return makeDocument(projectSet, { ...signedBy(actor), ...content, ...place }, [actor.identity])
 }
 
-/** Who administers a project now. Its documents are peeked at only: all of the chain was verified when the project was read. */
-export function signedAdmins({ create, adminsChain }: ProjectRead): readonly string[] {
+/** Who administers a project now, and who said so. Peeked at only: all of the chain was verified when the project was read. */
+export function lastAdmins({ create, adminsChain }: ProjectRead): {
+  readonly admins: readonly string[]
+  readonly by: string
+} {
   const last = adminsChain.at(-1)
-  return (last ? peekDocument(projectAdmins, last) : peekDocument(projectCreate, create)).payload.admins
+  return (last ? peekDocument(projectAdmins, last) : peekDocument(projectCreate, create)).payload
 }
+
+export const signedAdmins = (project: ProjectRead): readonly string[] => lastAdmins(project).admins
 
 /** Other admins, signed by one of the admins before, and the project signed anew. */
 export async function adminsDocuments(

@@ -2,7 +2,6 @@ import type { AccessEntry, AccessRole, Project, Vault } from '@strongroom/sdk'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
-import { isUnsound } from '../../queries.ts'
 import { useOpenSession, useStrongroom } from '../../session/session.ts'
 import { Button, buttonClasses } from '../../ui/button.tsx'
 import { classes } from '../../ui/classes.ts'
@@ -249,30 +248,30 @@ export function ProjectPage() {
         )
       }
     >
-      {isUnsound(project.error) ? (
-        <AttestProject projectId={projectId} error={project.error} />
-      ) : (
-        <Answer of={project} what="this project">
-          {(shown) => (
-            <>
-              <div className="border-b border-rule px-6 py-4">
-                <Facts
-                  of={[
-                    ['Slug', <code key="slug">{shown.slug}</code>],
-                    ['Version', shown.version],
-                    ['Id', <MonoId key="id" id={shown.id} />],
-                  ]}
-                />
-              </div>
-              <LinkedVaults project={shown} canChange={canChange} />
-              <ProjectAccess project={shown} canChange={canChange} />
-              <UseIt project={shown} />
-              {open === 'rename' && <RenameProjectForm project={shown} onClose={close} />}
-              {open === 'archive' && <ArchiveProjectForm project={shown} onClose={close} />}
-            </>
-          )}
-        </Answer>
-      )}
+      <Answer
+        of={project}
+        what="this project"
+        unsound={(error) => <AttestProject projectId={projectId} error={error} />}
+      >
+        {(shown) => (
+          <>
+            <div className="border-b border-rule px-6 py-4">
+              <Facts
+                of={[
+                  ['Slug', <code key="slug">{shown.slug}</code>],
+                  ['Version', shown.version],
+                  ['Id', <MonoId key="id" id={shown.id} />],
+                ]}
+              />
+            </div>
+            <LinkedVaults project={shown} canChange={canChange} />
+            <ProjectAccess project={shown} canChange={canChange} />
+            <UseIt project={shown} />
+            {open === 'rename' && <RenameProjectForm project={shown} onClose={close} />}
+            {open === 'archive' && <ArchiveProjectForm project={shown} onClose={close} />}
+          </>
+        )}
+      </Answer>
     </Page>
   )
 }

@@ -72,8 +72,8 @@ export function Attest({ error, parts, name, kind, slug, children, attest }: Att
           onSubmit={() => sign.mutate()}
         >
           <p>
-            What is listed is signed with your key, as it is now. What was not listed is not signed. Values that may
-            have been changed are still to be replaced.
+            What is listed is signed with your key, as it is now. If there turns out to be more, it is refused, to be
+            looked at again. Values that may have been changed are still to be replaced.
           </p>
         </FormDialog>
       )}

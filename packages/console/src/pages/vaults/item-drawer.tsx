@@ -3,7 +3,6 @@ import type { Receipt } from '@strongroom/sdk'
 import { keyWords } from '@strongroom/sdk'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { isUnsound } from '../../queries.ts'
 import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyLine, MonoId } from '../../ui/copy.tsx'
@@ -138,54 +137,50 @@ export function ItemDrawer({ vault, itemId, canWrite, onClose }: Members) {
       // What is being typed is not lost by one Escape: it ends the editing first.
       onClose={() => (editing === undefined ? onClose() : stop())}
     >
-      {isUnsound(item.error) ? (
-        <AttestVault vaultId={vault.vaultId} error={item.error} />
-      ) : (
-        <Answer of={item} what="this item">
-          {(shown) => (
-            // Beside the title, which stands four pixels further out than pages do.
-            <div className="-ml-1">
-              {editing === 'details' ? (
-                <DetailsEditor item={shown} vaultName={vault.name} onDone={stop} />
-              ) : (
-                <div className="grid gap-3 border-b border-rule px-6 py-4">
-                  <Facts
-                    of={[
-                      ['Vault', vault.name],
-                      ['Website', linkOf(shown.website)],
-                      ['Version', shown.version],
-                      ['Id', <MonoId key="id" id={shown.itemId} className="text-left" />],
-                    ]}
-                  />
-                  {canWrite && (
-                    <div className="flex flex-wrap gap-2">
-                      <Button onClick={() => setEditing('details')}>Rename</Button>
-                      <Button onClick={() => setAsked('move')}>Move</Button>
-                      <Button onClick={() => setAsked('archive')}>Archive</Button>
-                    </div>
-                  )}
-                </div>
-              )}
-              <ItemFields
-                vaultName={vault.name}
-                item={shown}
-                canWrite={canWrite}
-                editing={editing}
-                onEditing={setEditing}
-              />
-              <ItemFiles vault={vault} item={shown} canWrite={canWrite} />
-              <ItemHistory key={shown.itemId} vaultName={vault.name} item={shown} canWrite={canWrite} />
-              <ItemReceipt receipt={shown.receipt} />
-              {asked === 'move' && (
-                <MoveItemsForm vault={vault} items={[shown]} onClose={() => setAsked(undefined)} onMoved={onClose} />
-              )}
-              {asked === 'archive' && (
-                <ArchiveItemsForm vault={vault} items={[shown]} onClose={() => setAsked(undefined)} onDone={onClose} />
-              )}
-            </div>
-          )}
-        </Answer>
-      )}
+      <Answer of={item} what="this item" unsound={(error) => <AttestVault vaultId={vault.vaultId} error={error} />}>
+        {(shown) => (
+          // Beside the title, which stands four pixels further out than pages do.
+          <div className="-ml-1">
+            {editing === 'details' ? (
+              <DetailsEditor item={shown} vaultName={vault.name} onDone={stop} />
+            ) : (
+              <div className="grid gap-3 border-b border-rule px-6 py-4">
+                <Facts
+                  of={[
+                    ['Vault', vault.name],
+                    ['Website', linkOf(shown.website)],
+                    ['Version', shown.version],
+                    ['Id', <MonoId key="id" id={shown.itemId} className="text-left" />],
+                  ]}
+                />
+                {canWrite && (
+                  <div className="flex flex-wrap gap-2">
+                    <Button onClick={() => setEditing('details')}>Rename</Button>
+                    <Button onClick={() => setAsked('move')}>Move</Button>
+                    <Button onClick={() => setAsked('archive')}>Archive</Button>
+                  </div>
+                )}
+              </div>
+            )}
+            <ItemFields
+              vaultName={vault.name}
+              item={shown}
+              canWrite={canWrite}
+              editing={editing}
+              onEditing={setEditing}
+            />
+            <ItemFiles vault={vault} item={shown} canWrite={canWrite} />
+            <ItemHistory key={shown.itemId} vaultName={vault.name} item={shown} canWrite={canWrite} />
+            <ItemReceipt receipt={shown.receipt} />
+            {asked === 'move' && (
+              <MoveItemsForm vault={vault} items={[shown]} onClose={() => setAsked(undefined)} onMoved={onClose} />
+            )}
+            {asked === 'archive' && (
+              <ArchiveItemsForm vault={vault} items={[shown]} onClose={() => setAsked(undefined)} onDone={onClose} />
+            )}
+          </div>
+        )}
+      </Answer>
     </Drawer>
   )
 }

@@ -2,7 +2,6 @@ import type { Vault } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { isUnsound } from '../../queries.ts'
 import { useStrongroom } from '../../session/session.ts'
 import { Button, buttonClasses } from '../../ui/button.tsx'
 import { Menu } from '../../ui/menu.tsx'
@@ -105,18 +104,14 @@ export function VaultFrame({ vaultId, actions, children }: FrameMembers) {
       tabs={vaultTabs(vaultId)}
     >
       {/* Not before it is known what can be done with it: what comes later would move what somebody is about to press. */}
-      {isUnsound(asked.error) ? (
-        <AttestVault vaultId={vaultId} error={asked.error} />
-      ) : (
-        <Answer of={asked} what="this vault">
-          {(known) => (
-            <>
-              <RotationDue vault={known} />
-              {children}
-            </>
-          )}
-        </Answer>
-      )}
+      <Answer of={asked} what="this vault" unsound={(error) => <AttestVault vaultId={vaultId} error={error} />}>
+        {(known) => (
+          <>
+            <RotationDue vault={known} />
+            {children}
+          </>
+        )}
+      </Answer>
     </Page>
   )
 }
