@@ -16,7 +16,9 @@ import {
 import { join } from 'node:path'
 import { StartError } from '../errors.ts'
 import { unusable } from './data-lock.ts'
+import { type Owner, ownDirectory, unprivilegedOwner } from './owner.ts'
 import { provideRuntime } from './runtime.ts'
+import { provideSocketDirectory } from './socket-directory.ts'
 
 // A real PostgreSQL as a child process: the same engine at a desk and in production. It listens on a Unix socket inside the
 // data directory only, and asks for a generated password even there.
@@ -43,37 +45,6 @@ const PORT = 5432
 const STOP_TIMEOUT_MS = 12_000
 const START_TIMEOUT_MS = 60_000
 const ORPHANS_END_MS = 30_000
-/** sun_path has 108 bytes on Linux; PostgreSQL appends its own name. */
-const MAX_SOCKET_DIRECTORY = 80
-
-interface Owner {
-  readonly uid: number
-  readonly gid: number
-}
-
-/** PostgreSQL refuses to run as root, and initdb needs a user that exists: our own, PostgreSQL's, or nobody. */
-function unprivilegedOwner(): Owner | undefined {
-  if (process.getuid?.() !== 0) return undefined
-  const users = readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .map((line) => line.split(':'))
-  for (const name of ['strongroom', 'postgres', 'nobody']) {
-    const [, , uid, gid] = users.find(([user]) => user === name) ?? []
-    if (uid !== undefined && gid !== undefined) return { uid: Number(uid), gid: Number(gid) }
-  }
-  throw new StartError(
-    'postgres_user_missing',
-    'PostgreSQL does not run as root, and there is no user it could run as',
-    'create one: useradd --system strongroom',
-  )
-}
-
-function ownDirectory(path: string, mode: number, owner: Owner | undefined): string {
-  mkdirSync(path, { recursive: true })
-  chmodSync(path, mode)
-  if (owner) chownSync(path, owner.uid, owner.gid)
-  return path
-}
 
 /** Starts PostgreSQL on the data directory, which the caller has locked: whatever else runs on it is an orphan and is ended. */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
@@ -100,14 +71,12 @@ async function startIn({
   const superuserPassword = providePassword(join(home, 'password'))
   if (!existsSync(data)) initialise({ bin, home, data, owner, superuserPassword, progress })
   await endOrphan(data)
-  const socketDirectory = provideSocketDirectory(home, owner)
-  // Nobody else has a socket here. The number in this lock may belong to another process by now, or to one nobody has collected.
-  rmSync(join(socketDirectory, `.s.PGSQL.${PORT}.lock`), { force: true })
+  const { path: socketDirectory, remove } = provideSocketDirectory(home, owner, `.s.PGSQL.${PORT}`)
   progress('starting PostgreSQL')
   const child = await launchReady({ bin, home, data, owner, socketDirectory, settings })
   const died = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const pid = child.pid as number
-  return { socketDirectory, port: PORT, superuserPassword, pid, died, stop: () => stop(child, died) }
+  return { socketDirectory, port: PORT, superuserPassword, pid, died, stop: () => stop(child, died).then(remove) }
 }
 
 /** After a kill of the postmaster alone its children end by themselves, with their statement at the latest. */
@@ -126,16 +95,6 @@ async function launchReady(options: Launch): Promise<ChildProcess> {
       await new Promise((resolve) => setTimeout(resolve, 200))
     }
   }
-}
-
-function provideSocketDirectory(home: string, owner: Owner | undefined): string {
-  const near = join(home, 'run')
-  if (near.length <= MAX_SOCKET_DIRECTORY) return ownDirectory(near, 0o700, owner)
-  // A deep data directory: the socket goes where its path is short, under a name nobody can guess.
-  const link = join(home, 'run-directory')
-  const short = existsSync(link) ? readFileSync(link, 'utf8') : `/tmp/strongroom-${randomBytes(8).toString('hex')}`
-  writeFileSync(link, short, { mode: 0o600 })
-  return ownDirectory(short, 0o700, owner)
 }
 
 function providePassword(file: string): string {
