@@ -209,7 +209,11 @@ it('shows a project that a compromised key signed last, asks, and signs it anew'
   expect(sound.stdout).toContain('✓ nothing in Planned has to be signed anew')
   const [key] = await founderClient().transparency.keys(`agent:${agent.agentId}`)
   await founderClient().agents.revokeKey(String(key?.keyId), 'compromised')
-  await refused(['project', 'show', 'planned'], 'signer_compromised', 9)
+  const show = await machine.call(['project', 'show', 'planned', '--json'])
+  expect(show.error()).toMatchObject({
+    ...{ code: 'signer_compromised', exitCode: 9 },
+    hint: 'strongroom project attest PROJECT',
+  })
   await refused(['project', 'attest', 'planned'], 'confirmation_required', 2)
   const attested = await machine.call(['project', 'attest', 'planned', '--yes'])
   expect(attested.stderr).toMatch(/administered by +planner, .*\n.*last signed by +planner \(/)

@@ -14,6 +14,18 @@ export const OWN_HINTS: Readonly<Record<string, string>> = {
   webhook_not_found: 'strongroom webhook list',
 }
 
+/** The same of a project, where no vault is named. */
+const OF_A_PROJECT: Readonly<Record<string, string>> = { signer_compromised: 'strongroom project attest PROJECT' }
+
+interface Refused {
+  readonly code: string
+  readonly hint?: string
+  readonly details?: unknown
+}
+
 /** A name that is near is better than any list. */
-export const hintFor = (code: string, hint: string | undefined): string | undefined =>
-  hint?.startsWith('Did you mean') || !Object.hasOwn(OWN_HINTS, code) ? hint : OWN_HINTS[code]
+export function hintFor({ code, hint, details }: Refused): string | undefined {
+  if (hint?.startsWith('Did you mean') || !Object.hasOwn(OWN_HINTS, code)) return hint
+  const isOfVault = typeof details === 'object' && details !== null && 'vaultId' in details
+  return (isOfVault ? undefined : OF_A_PROJECT[code]) ?? OWN_HINTS[code]
+}

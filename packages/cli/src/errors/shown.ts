@@ -134,7 +134,7 @@ export function shownError(error: unknown, server?: string): ShownError {
     return { code: 'unexpected', message: `this program failed: ${kind}`, hint: REPORT, exitCode: EXIT.unexpected }
   }
   const { code, message, requestId, evidence } = error
-  const hint = hintFor(code, error.hint)
+  const hint = hintFor(error)
   const problems = problemsIn(error)
   const members = membersOf(problems)
   const details = detailsOf(error, problems)

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { signerShape } from './vault.ts'
 
 export const projectShape = Type.Object({
   id: Type.String(),
@@ -11,11 +12,10 @@ export const projectShape = Type.Object({
 })
 export const projectListShape = Type.Array(projectShape)
 
-const signer = Type.Union([Type.String({ description: 'The key that signed it last' }), Type.Null()])
 export const attestedProjectShape = Type.Object({
   project: projectShape,
-  content: signer,
-  admins: signer,
+  content: signerShape,
+  admins: signerShape,
   adminsVersion: Type.Integer(),
   administrators: Type.Array(Type.String()),
 })

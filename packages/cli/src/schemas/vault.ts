@@ -38,15 +38,15 @@ export const accessShape = Type.Array(Type.Object({ principal: Type.String(), na
 
 export const rotatedShape = Type.Object({ vault: Type.String(), items: Type.Integer(), fields: Type.Integer() })
 
-const signer = Type.Union([Type.String({ description: 'The key that signed it last' }), Type.Null()])
+export const signerShape = Type.Union([Type.String({ description: 'The key that signed it last' }), Type.Null()])
 export const attestedShape = Type.Object({
   vaultId: Type.String(),
   name: Type.String(),
-  head: signer,
+  head: signerShape,
   headVersion: Type.Integer(),
-  access: signer,
+  access: signerShape,
   accessVersion: Type.Integer(),
-  admins: signer,
+  admins: signerShape,
   adminsVersion: Type.Integer(),
   readers: Type.Array(Type.Object({ principal: Type.String(), role })),
   items: Type.Array(
