@@ -30,6 +30,9 @@ export async function update(
 ): Promise<Vault> {
   const vaultId = await vaultIdOf(place, vault)
   if (change.name !== undefined) await ensureVaultName(place, change.name, vaultId)
+  const now = await getVault(place, vaultId)
+  const { name = now.name, classification = now.classification } = change
+  if (name === now.name && classification === now.classification) return now
   await renameVault(place.actor, vaultId, change, place.options)
   return getVault(place, vaultId)
 }

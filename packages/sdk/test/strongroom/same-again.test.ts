@@ -4,7 +4,7 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 // Catches: a version that says of itself that something was changed and has nothing new; a change that is taken for none because of what
 // is remembered; a value that cannot be written again.
 // Seen red: everything written (`ensureChanged` not asked); nothing written because of the content in hand; a field that is gone taken for
-// one that stays as it is; a value that is the same left as it was.
+// one that stays as it is; a value that is the same left as it was; a vault whose name is the same written again.
 
 let world: World
 beforeAll(async () => {
@@ -48,6 +48,25 @@ it('writes no version that says what the one before it says', async () => {
     { remove: [fieldId] },
   ].entries())
     expect(await client.items.update(vault, 'db', change)).toMatchObject({ version: i + 2 })
+})
+
+it('signs no vault anew that is called as before', async () => {
+  const { vault, client, sent } = await start()
+  const { headVersion, classification } = await client.vaults.get(vault)
+  for (const change of [{}, { name: vault }, { classification }, { name: vault, classification }])
+    expect([change, (await client.vaults.update(vault, change)).headVersion]).toEqual([change, headVersion])
+  expect(sent()).toEqual([])
+  const other = classification === 'restricted' ? 'internal' : 'restricted'
+  expect(await client.vaults.update(vault, { name: vault, classification: other })).toMatchObject({
+    ...{ name: vault, classification: other, headVersion: headVersion + 1 },
+  })
+  // Somebody else has given it another name since: the one that this client remembers is new again.
+  const { vaultId } = await client.vaults.get(vault)
+  await world.device().client.vaults.update(vaultId, { name: unique('vault') })
+  expect(await client.vaults.update(vaultId, { name: vault })).toMatchObject({
+    name: vault,
+    headVersion: headVersion + 3,
+  })
 })
 
 it('says that nothing changes only of the item as it is now', async () => {
