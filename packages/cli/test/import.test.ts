@@ -14,7 +14,9 @@ import { type Machine, startWorld, type World } from './world.ts'
 // file that may be deleted although it is the only copy (seen red), a value in what is printed, an archive that opens with another
 // passphrase or can be read, a value in git history that is not found, a found value that is shown, a path that is taken from where this
 // process runs; two items of one name in a vault (seen red: names counted by folder, and a counted name that the file has itself), two
-// fields of one label (seen red: labels as they come, and one that the dry run does not name). Of archives, seen red: attachments that stay
+// fields of one label (seen red: labels as they come, and one that the dry run does not name); an import that ends half-way at a value, a name or
+// a number of fields there is no room for (seen red: nothing left out, a name made too long, half of a character), and a file said to be
+// needed no more although it has documents, passkeys or earlier passwords that are not here. Of archives, seen red: attachments that stay
 // behind, one of the same size that is taken for the same, segments that can change places or be cut off, and what ends an export said
 // to be the fault of the file.
 
@@ -137,6 +139,94 @@ it('imports 1Password vault by vault, and names what it left out', async () => {
   expect(await labelsOf('team/Stripe')).toBe('password pin pin 2 username')
   const wrong = machine.file('no.1pux', 'not a zip')
   expect((await machine.call(['import', '1password', wrong, '--json'])).error().code).toBe('import_unreadable')
+})
+
+it('brings documents and files of 1Password along, and names what has no place', async () => {
+  const document = { fileName: 'licence.txt', documentId: 'doc1' }
+  const gone = { fileName: 'gone.txt', documentId: 'doc3' }
+  const items = [
+    { overview: { title: 'Licence' }, details: { documentAttributes: document } },
+    {
+      overview: { title: 'Shop', url: 'https://a.test', urls: [{ url: 'https://a.test' }, { url: 'https://b.test' }] },
+      details: {
+        password: CANARY,
+        passwordHistory: [{ value: 'before' }],
+        sections: [
+          {
+            fields: [
+              { title: 'scan', value: { file: { fileName: 'scan.bin', documentId: 'doc2' } } },
+              { title: 'lost', value: { file: gone } },
+            ],
+          },
+        ],
+      },
+    },
+  ]
+  const path = join(machine.home, 'files.1pux')
+  const data = JSON.stringify({ accounts: [{ vaults: [{ attrs: { name: 'Papers' }, items }] }] })
+  const files = { 'files/doc1__licence.txt': strToU8('granted'), 'files/doc2__scan.bin': randomBytes(70_000) }
+  writeFileSync(path, zipSync({ 'export.data': strToU8(data), ...files }))
+  const ended = await machine.call(['import', '1password', path, '--yes', '--json'])
+  expect(ended.code).toBe(12)
+  const { leftOut, filesAdded } = ended.json().data
+  expect(filesAdded).toBe(2)
+  expect(leftOut).toEqual([
+    { name: 'Shop', reason: 'its file gone.txt, which is not in the export' },
+    { name: 'Shop', reason: 'its earlier passwords' },
+  ])
+  expect(await labelsOf('Papers/Shop')).toBe('password website')
+  for (const [item, name, content] of [
+    ['Licence', 'licence.txt', files['files/doc1__licence.txt']],
+    ['Shop', 'scan.bin', files['files/doc2__scan.bin']],
+  ] as const) {
+    const out = join(machine.home, `got-${name}`)
+    expect((await machine.call(['file', 'get', `Papers/${item}/${name}`, '--out', out])).code).toBe(0)
+    expect(readFileSync(out).equals(content)).toBe(true)
+  }
+  expect(await jsonOf<Imported>(machine, ['item', 'show', 'Papers/Shop'])).toMatchObject({ website: 'https://a.test' })
+})
+
+it('leaves out and names what there is no room for, before anything is written', async () => {
+  const long = `${'n'.repeat(199)}😀`
+  const value = `https://x.test/${'p'.repeat(300)}`
+  const passkeys = { uris: [{ uri: value }, { uri: 'app://other' }], password: CANARY, fido2Credentials: [{}] }
+  const odd = JSON.stringify({
+    items: [
+      { name: long, login: passkeys, passwordHistory: [{}] },
+      { name: long, notes: 'kept', fields: [{ name: 'count', value: 7 }] },
+      { name: 'half', notes: 'a', fields: [{ name: 'broken', value: '\ud800' }] },
+      { name: 'large', notes: 'x'.repeat(65_537) },
+    ],
+  })
+  const file = machine.file('odd.json', odd)
+  const ended = await machine.call(['import', 'bitwarden', file, '--vault', 'odd', '--yes', '--json'])
+  expect(ended.code).toBe(12)
+  const { plan, leftOut } = ended.json().data as Imported
+  const name = 'n'.repeat(199)
+  expect(plan).toMatchObject([{ vault: 'odd', items: [name, `${'n'.repeat(198)} 2`, 'half'] }])
+  expect(leftOut).toEqual([
+    { name, reason: 'its passkeys' },
+    { name, reason: 'its earlier passwords' },
+    { name: 'half/broken', reason: 'not text: it has half of a surrogate pair' },
+    { name: 'large/notes', reason: 'larger than 64 KiB: put it there with strongroom file put' },
+  ])
+  const [first] = await jsonOf<{ itemId: string; website: string }[]>(machine, ['item', 'list', 'odd'])
+  expect(first?.website).toBe(value)
+  const wrong = machine.file('wrong.json', JSON.stringify({ items: [null] }))
+  expect((await machine.call(['import', 'bitwarden', wrong, '--json'])).error()).toMatchObject({
+    ...{ code: 'import_unreadable', message: 'this is not what bitwarden exports' },
+  })
+})
+
+it('makes several items of more variables than one has room for', async () => {
+  const variables = Array.from({ length: 401 }, (_, i) => `V${i}=value ${i}\n`).join('')
+  const file = machine.file('many.env', variables)
+  const imports = () =>
+    jsonOf<Imported>(machine, ['import', 'dotenv', file, '--vault', 'many', '--item', 'env', '--yes'])
+  expect(await imports()).toMatchObject({ imported: 3, complete: true, plan: [{ items: ['env', 'env 2', 'env 3'] }] })
+  expect(await imports()).toMatchObject({ imported: 0, complete: true })
+  const shown = await machine.call(['env', '--vault', 'many', '--format', 'json'])
+  expect(shown.stdout + shown.stderr).toContain('V400')
 })
 
 it('imports Bitwarden by folder, and refuses an encrypted export', async () => {

@@ -4,7 +4,7 @@ import { confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { EXIT } from '../errors/codes.ts'
 import { carryOut, countsOf, isWhole, type Plan, planOf } from '../import/plan.ts'
-import type { Found, FoundItem } from '../import/source.ts'
+import { type Found, type FoundItem, storable } from '../import/source.ts'
 import { arg, command, flag, type Result } from '../model/command.ts'
 import { table } from '../output/table.ts'
 import { readGiven } from '../place/given-file.ts'
@@ -21,9 +21,19 @@ async function readSource(cli: Cli, source: string, path: string, item: string |
     return itemsOfArchive(resolve(cli.io.cwd, path), passphrase)
   }
   const bytes = await readGiven(cli, path)
+  try {
+    return storable(await readOther(source, bytes, basename(path), item))
+  } catch (error) {
+    // What is asked of the file is not there in the form it should have.
+    if (!(error instanceof TypeError)) throw error
+    throw new CliError('import_unreadable', `this is not what ${source} exports`, { fix: 'export it again' })
+  }
+}
+
+async function readOther(source: string, bytes: Buffer, file: string, item: string | undefined): Promise<Found> {
   if (source === '1password') return (await import('../import/onepassword.ts')).readOnePassword(bytes)
   if (source === 'bitwarden') return (await import('../import/bitwarden.ts')).readBitwarden(bytes.toString('utf8'))
-  return (await import('../import/dotenv.ts')).readDotenv(bytes.toString('utf8'), basename(path), item)
+  return (await import('../import/dotenv.ts')).readDotenv(bytes.toString('utf8'), file, item)
 }
 
 /** `FROM=VAULT`, for folders that shall be called otherwise here. */

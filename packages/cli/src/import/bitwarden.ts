@@ -1,14 +1,15 @@
 import type { NewField } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
-import { EMPTY, type Found, fieldFrom, nameFrom } from './source.ts'
+import { EMPTY, type Found, fieldFrom, type LeftOut, nameFrom, websiteFrom } from './source.ts'
 
-// The unencrypted JSON export of Bitwarden. Only what this needs is described; everything else in the file is ignored.
+// The unencrypted JSON export of Bitwarden. What it has of an item that has no place here is named.
 
 interface Login {
   readonly username?: string | null
   readonly password?: string | null
   readonly totp?: string | null
   readonly uris?: readonly { readonly uri?: string | null }[] | null
+  readonly fido2Credentials?: readonly unknown[] | null
 }
 interface BitwardenItem {
   readonly name?: string | null
@@ -20,6 +21,7 @@ interface BitwardenItem {
   readonly identity?: Readonly<Record<string, string | null>> | null
   readonly sshKey?: Readonly<Record<string, string | null>> | null
   readonly fields?: readonly { readonly name?: string | null; readonly value?: string | null }[] | null
+  readonly passwordHistory?: readonly unknown[] | null
 }
 interface Export {
   readonly encrypted?: boolean
@@ -64,16 +66,27 @@ export function readBitwarden(text: string): Found {
   const places = new Map([...folders, ...collections].map(({ id, name }) => [id, nameFrom(name, OTHERWISE)]))
   const found = items.map((item) => {
     const place = item.collectionIds?.[0] ?? item.folderId ?? ''
-    const website = item.login?.uris?.find(({ uri }) => /^https?:\/\//.test(uri ?? ''))?.uri
+    const { fields: others, ...website } = websiteFrom(item.login?.uris?.map(({ uri }) => uri) ?? [])
     return {
       from: places.get(place) ?? OTHERWISE,
       name: nameFrom(item.name, 'without a name'),
-      ...(website && { website: nameFrom(website, '') }),
-      fields: fieldsOf(item),
+      ...website,
+      fields: [...fieldsOf(item), ...others],
     }
   })
   return {
     items: found.filter(({ fields }) => fields.length > 0),
-    leftOut: found.filter(({ fields }) => fields.length === 0).map(({ name }) => ({ name, reason: EMPTY })),
+    leftOut: [
+      ...found.filter(({ fields }) => fields.length === 0).map(({ name }) => ({ name, reason: EMPTY })),
+      ...items.flatMap(withoutPlace),
+    ],
   }
+}
+
+function withoutPlace({ name, login, passwordHistory }: BitwardenItem): readonly LeftOut[] {
+  const said = nameFrom(name, 'without a name')
+  return [
+    ...(login?.fido2Credentials?.length ? [{ name: said, reason: 'its passkeys' }] : []),
+    ...(passwordHistory?.length ? [{ name: said, reason: 'its earlier passwords' }] : []),
+  ]
 }

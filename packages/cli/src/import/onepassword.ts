@@ -1,22 +1,43 @@
 import type { NewField } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
-import { EMPTY, type Found, type FoundItem, fieldFrom, type LeftOut, nameFrom } from './source.ts'
+import {
+  EMPTY,
+  type Found,
+  type FoundFile,
+  type FoundItem,
+  fieldFrom,
+  fileFrom,
+  type LeftOut,
+  nameFrom,
+  websiteFrom,
+} from './source.ts'
 
 // 1Password's .1pux: a ZIP with `export.data`, which is JSON, and files beside it.
 
 type Value = Readonly<Record<string, unknown>>
+/** A file, which is in the ZIP under `files/` by its id and name. */
+interface Document {
+  readonly fileName?: string
+  readonly documentId?: string
+}
 interface Section {
   readonly fields?: readonly { readonly title?: string; readonly id?: string; readonly value?: Value }[]
 }
 interface OnePasswordItem {
   readonly state?: string
-  readonly overview?: { readonly title?: string; readonly url?: string }
+  readonly overview?: {
+    readonly title?: string
+    readonly url?: string
+    readonly urls?: readonly { readonly url?: string }[] | null
+    readonly tags?: readonly string[] | null
+  }
   readonly details?: {
     readonly loginFields?: readonly { readonly designation?: string; readonly name?: string; readonly value?: string }[]
     readonly notesPlain?: string
     readonly password?: string
     readonly sections?: readonly Section[]
-    readonly documentAttributes?: { readonly fileName?: string }
+    readonly passwordHistory?: readonly unknown[] | null
+    readonly documentAttributes?: Document | null
   }
 }
 interface Export {
@@ -39,23 +60,41 @@ function textOf(value: Value | undefined): string | undefined {
   return content === undefined || content === null ? undefined : JSON.stringify(content)
 }
 
-function fieldsOf({ details = {} }: OnePasswordItem): readonly NewField[] {
+function fieldsOf({ details = {}, overview = {} }: OnePasswordItem): readonly NewField[] {
   const { loginFields = [], notesPlain, password, sections = [] } = details
   return [
     ...loginFields.flatMap(({ designation, name, value }) => fieldFrom(designation || name || 'field', value)),
     ...fieldFrom('password', password),
     ...sections.flatMap(({ fields = [] }) =>
-      fields.flatMap(({ title, id, value }) => fieldFrom(nameFrom(title, id ?? 'field'), textOf(value))),
+      fields
+        .filter(({ value }) => !documentIn(value))
+        .flatMap(({ title, id, value }) => fieldFrom(nameFrom(title, id ?? 'field'), textOf(value))),
     ),
     ...fieldFrom('notes', notesPlain),
+    ...fieldFrom('tags', overview.tags?.join(', ')),
   ]
 }
 
-async function readExport(bytes: Uint8Array): Promise<Export> {
+const documentIn = (value: Value | undefined): Document | undefined => value?.file as Document | undefined
+
+const documentsOf = ({ details = {} }: OnePasswordItem): readonly Document[] => [
+  ...(details.documentAttributes ? [details.documentAttributes] : []),
+  ...(details.sections ?? []).flatMap(({ fields = [] }) => fields.flatMap(({ value }) => documentIn(value) ?? [])),
+]
+
+interface Opened {
+  readonly accounts: NonNullable<Export['accounts']>
+  fileOf(document: Document): FoundFile | undefined
+}
+
+async function open(bytes: Uint8Array): Promise<Opened> {
   const { unzipSync, strFromU8 } = await import('fflate')
   try {
-    const { 'export.data': data } = unzipSync(bytes, { filter: ({ name }) => name === 'export.data' })
-    if (data) return JSON.parse(strFromU8(data)) as Export
+    const { 'export.data': data, ...files } = unzipSync(bytes)
+    if (data) {
+      const { accounts = [] } = JSON.parse(strFromU8(data)) as Export
+      return { accounts, fileOf: (document) => fileIn(files, document) }
+    }
   } catch {
     // Said below.
   }
@@ -64,26 +103,49 @@ async function readExport(bytes: Uint8Array): Promise<Export> {
   })
 }
 
+function fileIn(
+  files: Readonly<Record<string, Uint8Array>>,
+  { fileName, documentId }: Document,
+): FoundFile | undefined {
+  const [, content] = Object.entries(files).find(([path]) => path.startsWith(`files/${documentId}__`)) ?? []
+  return content && fileFrom(fileName ?? 'file', content)
+}
+
+/** An item, and what of it has no place here. */
+function taken(
+  item: OnePasswordItem,
+  fileOf: Opened['fileOf'],
+): Omit<FoundItem, 'from'> & { readonly without: string[] } {
+  const { overview = {}, details = {} } = item
+  const { fields: others, ...website } = websiteFrom([overview.url, ...(overview.urls ?? []).map(({ url }) => url)])
+  const documents = documentsOf(item).map((document) => [document, fileOf(document)] as const)
+  return {
+    name: nameFrom(overview.title, 'without a name'),
+    ...website,
+    fields: [...fieldsOf(item), ...others],
+    files: documents.flatMap(([, file]) => file ?? []),
+    without: [
+      ...documents.flatMap(([{ fileName }, file]) =>
+        file ? [] : [`its file ${fileName}, which is not in the export`],
+      ),
+      ...(details.passwordHistory?.length ? ['its earlier passwords'] : []),
+    ],
+  }
+}
+
 export async function readOnePassword(bytes: Uint8Array): Promise<Found> {
-  const { accounts = [] } = await readExport(bytes)
+  const { accounts, fileOf } = await open(bytes)
   const items: FoundItem[] = []
   const leftOut: LeftOut[] = []
   for (const { attrs, items: held = [] } of accounts.flatMap(({ vaults = [] }) => vaults))
-    for (const item of held) {
-      const name = nameFrom(item.overview?.title, 'without a name')
-      const fields = fieldsOf(item)
-      const file = item.details?.documentAttributes?.fileName
-      if (item.state === 'archived') leftOut.push({ name, reason: 'archived' })
-      else if (file !== undefined) leftOut.push({ name, reason: 'a document: put it there with strongroom file put' })
-      else if (fields.length === 0) leftOut.push({ name, reason: EMPTY })
+    for (const one of held) {
+      const { without, ...item } = taken(one, fileOf)
+      const { name, fields, files = [] } = item
+      if (one.state === 'archived') leftOut.push({ name, reason: 'archived' })
       else {
-        const website = item.overview?.url
-        items.push({
-          from: nameFrom(attrs?.name, '1Password'),
-          name,
-          ...(website && { website: nameFrom(website, '') }),
-          fields,
-        })
+        leftOut.push(...without.map((reason) => ({ name, reason })))
+        if (fields.length + files.length > 0) items.push({ from: nameFrom(attrs?.name, '1Password'), ...item })
+        else if (without.length === 0) leftOut.push({ name, reason: EMPTY })
       }
     }
   return { items, leftOut }

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { MAX_ITEM_FIELDS, MAX_NAME, MAX_VALUE_BYTES, MAX_WEBSITE } from '@strongroom/protocol'
 import type { NewField, NewItem } from '@strongroom/sdk'
 
 // What every importer makes of a file: items by vault, and what it had to leave out, with the reason.
@@ -34,11 +36,24 @@ export interface Found {
   close?(): Promise<void>
 }
 
+/** At most so many characters, the last of them whole. */
+const cut = (text: string, length: number): string => text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
+const CONTROL = /[\u0000-\u001f\u007f-\u009f]+/g
+
 /** One line without control characters, as names must be. */
-export const nameFrom = (text: string | null | undefined, otherwise: string): string => {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it is about
-  const line = (text ?? '').replace(/[\u0000-\u001f\u007f-\u009f]+/g, ' ').trim()
-  return line === '' ? otherwise : line.slice(0, 200)
+const lineFrom = (text: string): string => text.toWellFormed().replace(CONTROL, ' ').trim()
+
+export const nameFrom = (text: string | null | undefined, otherwise: string): string =>
+  cut(lineFrom(text ?? ''), MAX_NAME) || otherwise
+
+/** The first address is the website of an item, if it is one that has room there; the others are fields. */
+export function websiteFrom(urls: readonly (string | null | undefined)[]): Pick<NewItem, 'website' | 'fields'> {
+  const all = [...new Set(urls.filter((url) => typeof url === 'string' && url !== ''))] as string[]
+  const website = all.find((url) => /^https?:\/\//.test(url) && url.length <= MAX_WEBSITE && lineFrom(url) === url)
+  const fields = all.filter((url) => url !== website).flatMap((url) => fieldFrom('website', url))
+  return { ...(website !== undefined && { website }), fields }
 }
 
 /** Names of their own, in the same order: the second `password` becomes `password 2`, or `password 3` where the file has a `password 2`. */
@@ -47,7 +62,8 @@ function ownNames(names: readonly string[]): readonly string[] {
   const used = new Set<string>()
   return names.map((name) => {
     let own = name
-    for (let times = 2; used.has(own) || (own !== name && given.has(own)); times += 1) own = `${name} ${times}`
+    for (let times = 2; used.has(own) || (own !== name && given.has(own)); times += 1)
+      own = `${cut(name, MAX_NAME - ` ${times}`.length)} ${times}`
     used.add(own)
     return own
   })
@@ -67,5 +83,47 @@ export function distinctItems(items: readonly FoundItem[]): readonly FoundItem[]
 }
 
 /** A field, unless there is nothing in it. */
-export const fieldFrom = (label: string, value: string | null | undefined): readonly NewField[] =>
-  value === null || value === undefined || value === '' ? [] : [{ label: nameFrom(label, 'field'), value }]
+export function fieldFrom(label: string, value: unknown): readonly NewField[] {
+  if (value === null || value === undefined || value === '') return []
+  return [{ label: nameFrom(label, 'field'), value: typeof value === 'string' ? value : JSON.stringify(value) }]
+}
+
+/** A file that is in hand. */
+export const fileFrom = (name: string, content: Uint8Array): FoundFile => ({
+  name: nameFrom(name, 'file'),
+  mediaType: 'application/octet-stream',
+  size: content.length,
+  sha256: createHash('sha256').update(content).digest('hex'),
+  async *open() {
+    yield content
+  },
+})
+
+function whyNot({ value }: NewField): string | undefined {
+  if (typeof value === 'string' && !value.isWellFormed()) return 'not text: it has half of a surrogate pair'
+  return Buffer.byteLength(value) > MAX_VALUE_BYTES
+    ? 'larger than 64 KiB: put it there with strongroom file put'
+    : undefined
+}
+
+/** An item with more fields than one has room for becomes several. */
+const inRooms = (item: FoundItem, fields: readonly NewField[]): readonly FoundItem[] =>
+  Array.from({ length: Math.max(1, Math.ceil(fields.length / MAX_ITEM_FIELDS)) }, (_, i) => ({
+    ...item,
+    fields: fields.slice(i * MAX_ITEM_FIELDS, (i + 1) * MAX_ITEM_FIELDS),
+    files: i === 0 ? (item.files ?? []) : [],
+  }))
+
+/** What there is room for; what there is not is left out and named, so that an import does not end half-way. */
+export function storable(found: Found): Found {
+  const leftOut = [...found.leftOut]
+  const items = found.items.flatMap((item) => {
+    const fields = item.fields.filter((field) => {
+      const reason = whyNot(field)
+      if (reason !== undefined) leftOut.push({ name: `${item.name}/${field.label}`, reason })
+      return reason === undefined
+    })
+    return fields.length + (item.files?.length ?? 0) === 0 ? [] : inRooms(item, fields)
+  })
+  return { ...found, items, leftOut }
+}

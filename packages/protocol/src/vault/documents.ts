@@ -51,10 +51,10 @@ export const CLASSIFICATIONS = ['public', 'internal', 'confidential', 'restricte
 export const STATUSES = ['active', 'archived'] as const
 const status = literal(...STATUSES)
 
-const MAX_NAME = 200
-const MAX_WEBSITE = 2048
+export const MAX_NAME = 200
+export const MAX_WEBSITE = 2048
 export const MAX_CHANGES = 500
-const MAX_FIELDS = 200
+export const MAX_ITEM_FIELDS = 200
 const MAX_ITEM_ASSETS = 200
 
 const vaultMeta = record({ name: line(MAX_NAME), classification: literal(...CLASSIFICATIONS), status })
@@ -106,7 +106,7 @@ export const itemDetail = defineKind('item-detail', {
   name: line(MAX_NAME),
   website: line(MAX_WEBSITE),
   status,
-  fields: sortedList(field, MAX_FIELDS, (entry) => entry.fieldId),
+  fields: sortedList(field, MAX_ITEM_FIELDS, (entry) => entry.fieldId),
   assets: sortedList(id, MAX_ITEM_ASSETS, (assetId) => assetId),
   salt,
 })
@@ -119,7 +119,7 @@ export const itemRow = record({
   name: line(MAX_NAME),
   website: line(MAX_WEBSITE),
   status,
-  fieldCount: integer(0, MAX_FIELDS),
+  fieldCount: integer(0, MAX_ITEM_FIELDS),
   detailHash: hash,
 })
 export type ItemRow = Of<typeof itemRow>
