@@ -7,11 +7,16 @@ export const closed = <T extends TProperties>(members: T): TObject<T> =>
   Type.Object(members, { additionalProperties: false })
 
 export const Id = Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9_-]+$' })
-/** A moment that clocks and databases know: without leap seconds and the name of a zone, which `date-time` alone would take. */
+const WITHIN_YEAR = '-[0-9]{2}-[0-9]{2}[Tt][0-9]{2}:[0-9]{2}:[0-5][0-9](?:\\.[0-9]+)?'
+const INNER_YEARS = '(?:197[1-9]|19[89][0-9]|[2-8][0-9]{3}|9[0-8][0-9]{2}|99[0-8][0-9]|999[0-8])'
+/**
+ * A moment that clocks and databases know: without leap seconds and the name of a zone, which `date-time` alone would take. In the first
+ * and the last year only in UTC, so that whatever is taken has a year of four digits in UTC, too.
+ */
 export const Moment = (description: string) =>
   Type.String({
     format: 'date-time',
-    pattern: '^[0-9-]{10}[Tt][0-9]{2}:[0-9]{2}:[0-5][0-9](?:\\.[0-9]+)?(?:[Zz]|[+-][0-9]{2}:[0-9]{2})$',
+    pattern: `^(?:${INNER_YEARS}${WITHIN_YEAR}(?:[Zz]|[+-][0-9]{2}:[0-9]{2})|(?:1970|9999)${WITHIN_YEAR}[Zz])$`,
     description,
   })
 export const Time = Moment('ISO 8601, UTC')

@@ -82,7 +82,11 @@ describe('an expiry', () => {
 
   it('has to lie in the future', async () => {
     const { agent } = await make({ expiresAt: inMinutes(10) })
-    const noMoments = ['tomorrow', '2999-02-30T00:00:00Z', '2999-06-30T23:59:60Z', '2999-01-01T00:00:00Z[Asia/Tokyo]']
+    const noMoments = [
+      ...['tomorrow', '2999-02-30T00:00:00Z', '2999-06-30T23:59:60Z', '2999-01-01T00:00:00Z[Asia/Tokyo]'],
+      // In UTC these are of the year 10000, which no answer has a place for.
+      ...['9999-12-31T23:59:59-01:00', '9999-12-31T23:59:59-23:59'],
+    ]
     for (const expiresAt of [inMinutes(-1), inMinutes(0), ...noMoments])
       await expect(change(agent.agentId, { expiresAt })).rejects.toMatchObject({ code: 'validation_failed' })
     await expect(make({ expiresAt: inMinutes(-1) })).rejects.toMatchObject({
@@ -92,6 +96,8 @@ describe('an expiry', () => {
     })
     const { agent: now } = await manager.client.agents.get({ params: { id: agent.agentId } })
     expect(now).toEqual(agent)
+    for (const last of ['9999-12-31T23:59:59.999Z', '9998-12-31T23:59:59-23:59'])
+      expect((await change(agent.agentId, { expiresAt: last })).agent.expiresAt).toBe(new Date(last).toISOString())
   })
 
   it('ends an open stream of events', async () => {

@@ -15,7 +15,7 @@ import { budgetDifferences, refund, reserve, type Subject, settle } from './rese
 // Seen red: windows not locked (the race), a refund that counts twice, a threshold told again, anybody who sets what they see, a tenant
 // above that is forgotten. The second book: a settlement that a rolling window does not learn of, months that begin too late, a threshold
 // told twice, a refund that counts twice; and in `npm run test:money` a rolling window that is longer by its first instant. Time zones: the
-// abbreviations of JavaScript taken; those of a budget not kept. Moments: the pattern left out. Subjects that are gone: looked for before a change; told to
+// abbreviations of JavaScript taken; those of a budget not kept. Moments: the pattern left out, and one that takes the edges of time in any zone. Subjects that are gone: looked for before a change; told to
 // everybody.
 
 let h: Harness
@@ -317,11 +317,19 @@ it('keeps a time zone that a budget has had from before, and gives no other budg
   expect((await alice.client.budgets.list()).data.length).toBe(before)
 })
 
-it.each(['2030-06-30T23:59:60Z', '2030-02-30T00:00:00Z', '2030-01-01T00:00:00Z[Europe/Berlin]'])(
-  'takes no moment that is none: %s',
-  async (moment) => {
-    const subject: Subject = { type: 'agent', id: agent.agentId }
-    for (const member of ['startsAt', 'endsAt'])
-      expect(await codeOf(make(subject, [limit('total', 1n, { [member]: moment })]))).toBe('validation_failed')
-  },
-)
+it.each([
+  ...['2030-06-30T23:59:60Z', '2030-02-30T00:00:00Z', '2030-01-01T00:00:00Z[Europe/Berlin]'],
+  ...['9999-12-31T23:59:59-01:00', '0000-01-01T00:00:00+01:00', '1970-01-01T00:00:00+01:00', '0001-01-01T00:00:00Z'],
+])('takes no moment that is none, or that has no place in an answer: %s', async (moment) => {
+  const subject: Subject = { type: 'agent', id: agent.agentId }
+  for (const member of ['startsAt', 'endsAt'])
+    expect(await codeOf(make(subject, [limit('total', 1n, { [member]: moment })]))).toBe('validation_failed')
+})
+
+it('takes the first and the last moment there is, and shows them', async () => {
+  const subject: Subject = { type: 'agent', id: agent.agentId }
+  const ends = { startsAt: '1970-01-01T00:00:00.000Z', endsAt: '9999-12-31T23:59:59.999Z' }
+  const { budgetId } = await make(subject, [limit('total', 1n, ends)])
+  const { data } = await alice.client.budgets.list()
+  expect(data.find((one) => one.budgetId === budgetId)?.activeWindows).toMatchObject([ends])
+})

@@ -59,6 +59,10 @@ describe('metric stats', () => {
     for (const { p50Ms, p95Ms, p99Ms } of data)
       expect([0 < p50Ms, p50Ms <= p95Ms, p95Ms <= p99Ms]).toEqual([true, true, true])
     expect(Date.parse(to) - Date.parse(from)).toBeGreaterThanOrEqual(86_400_000)
+    const first = await one.client.monitoring.metricStats({ query: { to: '1970-01-01T00:00:01Z' } })
+    expect(first).toMatchObject({ data: [], from: '1970-01-01T00:00:00.000Z' })
+    const last = { from: '9999-12-31T00:00:00Z', to: '9999-12-31T23:59:59Z' }
+    expect((await one.client.monitoring.metricStats({ query: last })).to).toBe('9999-12-31T23:59:00.000Z')
   })
 
   it('give the quantiles of known durations, over the minutes asked for and no others', async () => {

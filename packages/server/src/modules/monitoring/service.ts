@@ -14,7 +14,10 @@ const DAY_MS = 86_400_000
 const MINUTE_MS = 60_000
 const ACCESS_KEY_PREFIX = 8
 
-/** Histograms are kept by the minute, so a window is widened to whole ones. */
+const FIRST_MS = 0
+const LAST_MS = Date.parse('9999-12-31T23:59:00Z')
+
+/** Histograms are kept by the minute, so a window is widened to whole ones, as far as there are such. */
 function windowOf(now: Date, { from, to }: { from?: string; to?: string }): { from: Date; to: Date } {
   const end = to === undefined ? now.getTime() : Date.parse(to)
   const start = from === undefined ? end - DAY_MS : Date.parse(from)
@@ -23,8 +26,8 @@ function windowOf(now: Date, { from, to }: { from?: string; to?: string }): { fr
       details: { in: 'query', problems: [{ path: '/from', problem: 'must be before to' }] },
     })
   return {
-    from: new Date(Math.floor(start / MINUTE_MS) * MINUTE_MS),
-    to: new Date(Math.ceil(end / MINUTE_MS) * MINUTE_MS),
+    from: new Date(Math.max(FIRST_MS, Math.floor(start / MINUTE_MS) * MINUTE_MS)),
+    to: new Date(Math.min(LAST_MS, Math.ceil(end / MINUTE_MS) * MINUTE_MS)),
   }
 }
 
