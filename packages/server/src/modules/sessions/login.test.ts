@@ -10,7 +10,7 @@ import { countTry } from './throttle.ts'
 
 // Catches: an attempt that serves twice (takeAttempt as a select), one that outlives two minutes (no `expires_at`), an answer
 // that differs for unknown addresses (a constant kdf left out), state of a login readable in the database, tries that are not
-// counted or counted per process, an outsider who locks a known device out.
+// counted or counted per process, an outsider who locks a known device out, addresses of one network of IPv6 counted each (seen red).
 
 let h: Harness
 let alice: FirstPerson
@@ -168,6 +168,31 @@ it('counts the tries of several processes together, and admits exactly ten of th
   expect(ended.filter((outcome) => outcome === 'ok')).toHaveLength(10)
   expect(ended.filter((outcome) => outcome === 'rate_limited')).toHaveLength(20)
   await sibling.close()
+})
+
+it('counts whoever has a network of IPv6 as one, whichever of its addresses they come from', async () => {
+  const now = h.deps.now()
+  const tries = (ip: (i: number) => string, email: (i: number) => string) =>
+    outsideOrgs(h.deps, async (db) => {
+      const waits = []
+      for (let i = 0; i < 70; i++)
+        waits.push(await countTry({ now: () => now }, db, { email: email(i), ip: ip(i), knownDevice: undefined }))
+      return waits.filter(({ retryAfterSeconds }) => retryAfterSeconds === 0).length
+    })
+  const spray = (i: number): string => `sprayed${i}@example.com`
+  expect(await tries((i) => `2001:db8:1:2::${i.toString(16)}`, spray)).toBe(60)
+  expect(
+    await tries(
+      (i) => `2001:db8:7:${i.toString(16)}::1`,
+      (i) => `other${i}@example.com`,
+    ),
+  ).toBe(70)
+  expect(
+    await tries(
+      (i) => `2001:db8:9:9::${i.toString(16)}`,
+      () => 'guessed@example.com',
+    ),
+  ).toBe(10)
 })
 
 it('lets a device that has logged in before in, however many outsiders guess', async () => {

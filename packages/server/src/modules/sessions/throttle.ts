@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Deps } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
-import type { Limit } from '../../http/rate-limit.ts'
+import { type Limit, networkOf } from '../../http/rate-limit.ts'
 import { normalEmail } from './opaque.ts'
 import * as store from './store.ts'
 
@@ -35,12 +35,13 @@ const bucket = (limit: Limit, ...names: string[]): Bucket => ({
 
 function bucketsOf({ email, ip, knownDevice }: Try): readonly Bucket[] {
   const account = normalEmail(email)
+  const from = networkOf(ip)
   const ofAccount =
     knownDevice === undefined
-      ? [bucket(PER_ACCOUNT_AND_ADDRESS, 'account and address', account, ip), bucket(PER_ACCOUNT, 'account', account)]
+      ? [bucket(PER_ACCOUNT_AND_ADDRESS, 'account and address', account, from), bucket(PER_ACCOUNT, 'account', account)]
       : [bucket(PER_KNOWN_DEVICE, 'device', account, knownDevice)]
   // Always in one order, so that two transactions never wait for each other in a circle.
-  return [bucket(PER_ADDRESS, 'address', ip), ...ofAccount].sort((a, b) => a.subject.compare(b.subject))
+  return [bucket(PER_ADDRESS, 'address', from), ...ofAccount].sort((a, b) => a.subject.compare(b.subject))
 }
 
 export interface Verdict {

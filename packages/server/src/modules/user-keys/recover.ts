@@ -14,14 +14,16 @@ import * as store from './store.ts'
 // The way back with a recovery code. The code has 256 bits and never gets here; what is shown instead is a token made from it,
 // which proves it without opening anything.
 
+const NOBODY = { orgId: '', userId: '' }
+
 export const recoveryStart: PublicHandler<typeof userKeys.recoveryStart> = async (deps, { body }) => {
   const registrationResponse = await answerRegistration(deps, body.email, body.registrationRequest)
   return outsideOrgs(deps, async (db) => {
-    const { orgId, userId } = found(await findLogin(db, body.email), 'login_failed')
-    const secrets = found(
-      await store.byRecoveryToken(db, { orgId, userId }, hashRecoveryToken(body.token)),
-      'login_failed',
-    )
+    const login = await findLogin(db, body.email)
+    // Asked also for nobody: the time an answer takes must not tell whether the address is known.
+    const shown = await store.byRecoveryToken(db, login ?? NOBODY, hashRecoveryToken(body.token))
+    const { orgId, userId } = found(login, 'login_failed')
+    const secrets = found(shown, 'login_failed')
     const attemptId = await startAttempt(deps, db, 'recovery', {
       orgId,
       userId,

@@ -11,7 +11,8 @@ import {
   renewRecoveryCode,
   rotateUserKey,
 } from '@strongroom/sdk'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import type pg from 'pg'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { type Harness, startHarness } from '../../../test/harness.ts'
 import {
   bodyFor,
@@ -28,7 +29,8 @@ import { inOrg, outsideOrgs } from '../../context.ts'
 
 // Catches: keys replaced by whoever has a token but not the passphrase (ensurePassphrase left out), a version overwritten by a
 // change that did not see it (changeSecrets without `bundle_version =`), sessions or attempts that survive a new passphrase, a
-// recovery code that works twice or for somebody else, a rotation half done, secrets in clear.
+// recovery code that works twice or for somebody else, a rotation half done, secrets in clear, work that tells whether an address is known
+// (seen red: nothing asked for nobody).
 
 let h: Harness
 let alice: FirstPerson
@@ -175,6 +177,30 @@ it('answers a wrong recovery code like an unknown address, and gives no sealed k
   const wrong = await start(FOUNDER.email, 'A'.repeat(43))
   expect(wrong).toEqual({ status: 401, code: 'login_failed', details: undefined, retryAfter: undefined })
   expect(await start('nobody@example.com', token)).toEqual(wrong)
+})
+
+it('asks the database as much for an unknown address as for a wrong recovery code', async () => {
+  const { token, registrationRequest } = await bodyFor(api.userKeys.recoveryStart, (fetch) =>
+    recover({ ...server(), email: FOUNDER.email, recoveryCode: alice.codes.recoveryCode, newPassphrase: NEW, fetch }),
+  )
+  const asked = async (email: string, shown: string): Promise<readonly string[]> => {
+    const texts: string[] = []
+    const { pool } = h.deps.database
+    const listen = (client: pg.PoolClient): void => {
+      const query = vi.spyOn(client, 'query')
+      pool.once('release', () => {
+        texts.push(...query.mock.calls.map(([statement]) => String((statement as { text?: string }).text ?? statement)))
+        query.mockRestore()
+      })
+    }
+    pool.on('acquire', listen)
+    await refusal(createClient(server()).userKeys.recoveryStart({ body: { email, token: shown, registrationRequest } }))
+    pool.off('acquire', listen)
+    return texts
+  }
+  const wrong = await asked(FOUNDER.email, 'A'.repeat(43))
+  expect(wrong.filter((text) => text.includes('recovery_token_hash'))).toHaveLength(1)
+  expect(await asked('nobody@example.com', token)).toEqual(wrong)
 })
 
 it('finishes a recovery once, in time, and only from the version it began with', async () => {
