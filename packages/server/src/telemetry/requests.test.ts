@@ -12,7 +12,8 @@ import type { RequestRow } from './telemetry.ts'
 import { readTraceContext } from './trace-context.ts'
 
 // Catches: a request that waits for or fails with its telemetry, rows beyond the bound, histograms that two processes overwrite
-// for each other, a raw path or an address in a row. Seen red: no bound; an upsert without adding up; the URL for the template.
+// for each other, a raw path or an address in a row, answers that are kept for ever. Seen red: no bound; an upsert without adding up; the
+// URL for the template; keys of idempotency left out of what is removed.
 
 let h: Harness
 let org: { orgId: string; tenantId: string }
@@ -282,4 +283,22 @@ describe('what is kept of a caller', () => {
       ),
     ).toEqual(['192.0.2.0', '192.0.2.0', '2001:db8:1::', '2001:db8:0::', '0:0:0::', 'fe80:0:0::', ''])
   })
+})
+
+it('forgets the answer to a request that named a key after thirty days, and not before', async () => {
+  const removeAll = () => h.worker.kysely.transaction().execute((db) => removeOld(db, h.deps.now()))
+  const make = async (name: string) => {
+    const headers = { 'idempotency-key': 'kept-for-thirty-days', 'content-type': 'application/json' }
+    const answer = await send('/agent', { method: 'POST', headers, body: JSON.stringify({ name, permissions: [] }) })
+    return [answer.status, ((await answer.json()) as { agent?: { agentId: string } }).agent?.agentId] as const
+  }
+  const first = await make('once')
+  expect(first).toEqual([201, expect.any(String)])
+  h.advance(RETENTION_DAYS.idempotency * 86_400_000 - 60_000)
+  await removeAll()
+  expect([await make('once'), (await make('another'))[0]]).toEqual([first, 422])
+  h.advance(120_000)
+  await removeAll()
+  const [status, agentId] = await make('another')
+  expect([status, agentId === first[1]]).toEqual([201, false])
 })

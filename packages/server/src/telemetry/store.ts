@@ -68,8 +68,8 @@ export async function addToMinutes(db: Db, rows: readonly RequestRow[]): Promise
 }
 
 const DAY_MS = 86_400_000
-/** How long raw rows and histograms are kept. */
-export const RETENTION_DAYS = { requests: 30, minutes: 400 } as const
+/** How long raw rows, histograms and the answers to requests that named a key are kept. */
+export const RETENTION_DAYS = { requests: 30, minutes: 400, idempotency: 30 } as const
 
 const ROWS_PER_REMOVAL = 5000
 
@@ -86,5 +86,9 @@ export async function removeOld(db: Db, now: Date): Promise<number> {
       select ctid from metric_minute where minute < ${before(RETENTION_DAYS.minutes)} limit ${ROWS_PER_REMOVAL}))`.execute(
     db,
   )
-  return Number(requests.numAffectedRows ?? 0) + Number(minutes.numAffectedRows ?? 0)
+  const answers = await sql`
+    delete from idempotency i using (
+      select org_id, principal, key_hash from idempotency where created_at < ${before(RETENTION_DAYS.idempotency)} limit ${ROWS_PER_REMOVAL}) old
+    where (i.org_id, i.principal, i.key_hash) = (old.org_id, old.principal, old.key_hash)`.execute(db)
+  return [requests, minutes, answers].reduce((sum, { numAffectedRows }) => sum + Number(numAffectedRows ?? 0), 0)
 }
