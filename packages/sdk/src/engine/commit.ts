@@ -206,9 +206,10 @@ async function orConflict(ask: () => Promise<unknown>): Promise<unknown> {
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     if (error.code === 'vault_head_conflict') return new Conflict(error.details)
-    // The item that the route names has left for another vault.
+    // The item that the route names has left for another vault, or for the one it was to go to.
     const { rule } = (error.details ?? {}) as { rule?: unknown }
-    if (error.code === 'invalid_document' && rule === 'vault_swap') return new Conflict(undefined)
+    if (error.code === 'invalid_document' && (rule === 'vault_swap' || rule === 'the_same_vault'))
+      return new Conflict(undefined)
     throw error
   }
 }

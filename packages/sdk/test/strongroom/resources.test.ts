@@ -62,6 +62,21 @@ it('creates, lists, gets, renames, archives and restores vaults, and says who si
   expect(await errorOf(alice.vaults.restore(created.vaultId))).toMatchObject({ code: 'vault_not_archived' })
 })
 
+it('tells whoever moves an item that somebody else has just moved there that it is gone', async () => {
+  const [from, to] = [unique('from'), unique('to')]
+  for (const name of [from, to]) await alice.vaults.create({ name })
+  await alice.items.create(from, { name: 'db', fields: [] })
+  const { client, wire } = world.device()
+  await client.items.get(from, 'db')
+  wire.before = async (asked) => {
+    if (!asked.startsWith('PATCH ') || !asked.includes('/vault-item/')) return
+    wire.before = undefined
+    await alice.items.move(from, 'db', { vault: to })
+  }
+  expect(await errorOf(client.items.move(from, 'db', { vault: to }))).toMatchObject({ code: 'vault_item_not_found' })
+  expect(await alice.items.get(to, 'db')).toMatchObject({ name: 'db' })
+})
+
 it('creates, imports, lists, gets, updates, moves, archives and restores items', async () => {
   const [from, to] = [unique('from'), unique('to')]
   await alice.vaults.create({ name: from })
