@@ -12,7 +12,8 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 // without its proof, a project whose admins change without a signature, another project than was asked for, feedback that carries
 // a credential off this machine, an archived item that is looked for among the active ones, a version restored with fields missing or left
 // over. Seen red: fields that a version did not have left in the item; one that it had left out; a version like the current one written;
-// issues of a validation error without their texts; an answer whose body nobody can read any more.
+// issues of a validation error without their texts; an answer whose body nobody can read any more; an item that has just been moved said to be a
+// fault of the client.
 
 let world: World
 let alice: Strongroom
