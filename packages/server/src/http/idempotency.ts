@@ -66,6 +66,35 @@ export async function finishIdempotent(ctx: TxCtx, request: IdempotentRequest, r
     .execute()
 }
 
+/**
+ * What is kept in place of an answer while its work goes on outside of a transaction. Whoever comes with the key meanwhile comes again;
+ * when the time is over and there is no answer, the work was lost, and the next one begins it again.
+ */
+export interface Lease {
+  readonly leasedUntil: string
+}
+
+export const isLease = (kept: unknown): kept is Lease =>
+  typeof kept === 'object' && kept !== null && 'leasedUntil' in kept
+
+/** Takes over work whose time is over. */
+export async function renewLease(ctx: TxCtx, request: IdempotentRequest, lease: Lease): Promise<void> {
+  const { db, principal } = ctx
+  const { numAffectedRows } = await sql`
+    update idempotency set body = ${JSON.stringify(lease)}::jsonb
+    where org_id = ${principal.orgId} and principal = ${principal.id} and key_hash = ${request.keyHash}
+      and (body ->> 'leasedUntil')::timestamptz <= ${ctx.now()}`.execute(db)
+  if (numAffectedRows !== 1n) throw new ApiError('idempotency_in_progress', { headers: { 'retry-after': '1' } })
+}
+
+/** The key is free again, as after every refusal; not if others have taken the work over. */
+export async function dropLease({ db, principal }: TxCtx, request: IdempotentRequest, lease: Lease): Promise<void> {
+  await sql`
+    delete from idempotency
+    where org_id = ${principal.orgId} and principal = ${principal.id} and key_hash = ${request.keyHash}
+      and body = ${JSON.stringify(lease)}::jsonb`.execute(db)
+}
+
 /** A secret that is shown once is not stored to be shown twice. */
 function redact(result: unknown, onceOnly: readonly string[]): unknown {
   if (onceOnly.length === 0 || typeof result !== 'object' || result === null) return result

@@ -188,6 +188,11 @@ describe.skipIf(reason !== undefined)('in PowerDNS', () => {
     expect(answer.serial).toBeGreaterThan(0)
   })
 
+  it('leaves the zone as it is where all records are there already', async () => {
+    const { serial } = await recordsOf(world.agent, { domain: 'acme.dev' })
+    expect((await set(world, 'acme.dev', RECORDS)).serial).toBe(serial)
+  })
+
   it('has nothing left of what was taken out, and keeps what makes the zone', async () => {
     await set(world, 'acme.dev', [RECORDS[0]])
     expect(powerDns.dig('acme.dev', 'A')).toEqual(['93.184.216.34'])

@@ -95,9 +95,14 @@ export interface PowerDns {
   zone(domain: string): Promise<(Zone & ZoneFacts) | undefined>
   /**
    * Makes every set of records what it is here, and removes the others, but for those that make the zone. `check` sees the zone
-   * right before; PowerDNS itself knows no condition, so whoever changes the zone in that moment is not seen.
+   * right before, and whether all is as it should be already, when nothing is written; PowerDNS itself knows no condition, so whoever
+   * changes the zone in that moment is not seen.
    */
-  replace(domain: string, records: readonly ZoneRecord[], check: (zone: ZoneFacts) => void): Promise<number>
+  replace(
+    domain: string,
+    records: readonly ZoneRecord[],
+    check: (zone: ZoneFacts, isThere: boolean) => void,
+  ): Promise<number>
 }
 
 const factsOf = ({ serial, account = '' }: PowerDnsZone): ZoneFacts => ({ serial, account })
@@ -136,8 +141,11 @@ export function makePowerDns({ url, key }: PowerDnsConfig): PowerDns {
     replace: async (domain, records, check) => {
       const zone = await read(domain)
       if (!zone) throw new ApiError('domain_not_managed')
-      check(factsOf(zone))
-      const { status, body } = await ask('PATCH', domain, { rrsets: changesOf(zone, domain, records) })
+      const rrsets = changesOf(zone, domain, records)
+      const isThere = areMade(rrsets, zone)
+      check(factsOf(zone), isThere)
+      if (isThere) return zone.serial
+      const { status, body } = await ask('PATCH', domain, { rrsets })
       if (status === 422) throw new ApiError('invalid_record', { details: { why: textOf(body) } })
       if (status !== 204) throw unavailable()
       return (await read(domain))?.serial ?? zone.serial
@@ -150,14 +158,31 @@ const textOf = (body: Buffer): string => {
   return (error ?? 'refused by the name server').slice(0, 200)
 }
 
+type Change =
+  | (RrSet & { readonly changetype: 'REPLACE' })
+  | (Pick<RrSet, 'name' | 'type'> & { readonly changetype: 'DELETE' })
+
+/** In whatever order the records are. */
+const textOfSet = ({ name, type, ttl, records, comments = [] }: RrSet): string =>
+  JSON.stringify([
+    [name, type, ttl],
+    records.map(({ content, disabled }) => `${disabled} ${content}`).sort(),
+    comments.map(({ content }) => content),
+  ])
+
+function areMade(changes: readonly Change[], { rrsets }: PowerDnsZone): boolean {
+  const there = new Set(rrsets.map(textOfSet))
+  return changes.every((change) => change.changetype === 'REPLACE' && there.has(textOfSet(change)))
+}
+
 /** Several records of one name and type are one set, which is replaced as a whole. */
-function changesOf(zone: PowerDnsZone, domain: string, records: readonly ZoneRecord[]): object[] {
+function changesOf(zone: PowerDnsZone, domain: string, records: readonly ZoneRecord[]): Change[] {
   const sets = new Map<string, ZoneRecord[]>()
   for (const record of records) {
     const key = `${record.name} ${record.type}`
     sets.set(key, [...(sets.get(key) ?? []), record])
   }
-  const replaced = [...sets.values()].flatMap(([first, ...more]) =>
+  const replaced: Change[] = [...sets.values()].flatMap(([first, ...more]) =>
     first
       ? {
           name: withDot(first.name),
@@ -169,7 +194,7 @@ function changesOf(zone: PowerDnsZone, domain: string, records: readonly ZoneRec
         }
       : [],
   )
-  const gone = zone.rrsets
+  const gone: Change[] = zone.rrsets
     .filter((set) => !isKept(set, domain) && !sets.has(`${withoutDot(set.name)} ${set.type}`))
     .map(({ name, type }) => ({ name, type, changetype: 'DELETE' }))
   return [...gone, ...replaced]

@@ -5,12 +5,11 @@ import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { listAnswer } from '../../http/pagination.ts'
 import { type Limit, makeRateLimiter } from '../../http/rate-limit.ts'
-import { emit } from '../../outbox/outbox.ts'
 import { hasSeveralOrgs } from '../setup/org.ts'
 import { checkRecords } from './check.ts'
 import { inDns, requireName, within } from './names.ts'
 import { makePowerDns, type PowerDns, type ZoneFacts } from './power-dns.ts'
-import { readRecords, show, type Zone } from './records.ts'
+import { show, type Zone } from './records.ts'
 import * as store from './store.ts'
 
 // A name that the organisation does not have is not found, whoever else has it; one that it has and that is not managed here is said
@@ -22,16 +21,16 @@ const showDomain = ({ domain, managed, createdAt }: store.DomainRow): Domain => 
   createdAt: createdAt.toISOString(),
 })
 
-const powerDnsOf = ({ config }: Ctx): PowerDns | undefined =>
+export const powerDnsOf = ({ config }: Ctx): PowerDns | undefined =>
   config.powerDns ? makePowerDns(config.powerDns) : undefined
 
-type Own = <Z extends Pick<ZoneFacts, 'account'>>(zone: Z | undefined) => Z
+export type Own = <Z extends Pick<ZoneFacts, 'account'>>(zone: Z | undefined) => Z
 
 /**
  * Anybody can say that a domain is theirs; a zone of PowerDNS is whose its operator says there, by its account. Where there is one
  * organisation, every zone is its. Whatever else is not managed here, as if there were no zone.
  */
-function makeOwnerCheck({ principal }: Ctx, isShared: boolean): Own {
+export function makeOwnerCheck({ principal }: Ctx, isShared: boolean): Own {
   return (zone) => {
     if (zone && (!isShared || zone.account === principal.orgId)) return zone
     if (!isShared) throw new ApiError('domain_not_managed')
@@ -103,7 +102,7 @@ export const list: Handler<typeof domains.list> = (ctx, { query }) =>
     listAnswer('data', await store.list(db, principal.orgId, query), showDomain),
   )
 
-const recordChange = (ctx: TxCtx, action: string, domain: string, metadata: Record<string, unknown> = {}) =>
+export const recordChange = (ctx: TxCtx, action: string, domain: string, metadata: Record<string, unknown> = {}) =>
   record(ctx, { action, targets: [{ type: 'domain', id: domain }], metadata })
 
 /** Where others could have it, what is not the caller's is not claimed either: it would stand in the way of whose it is. */
@@ -133,43 +132,3 @@ export const remove: Handler<typeof domains.remove> = (ctx, { params }) =>
     await recordChange(ctx, 'domain.remove', name)
     return { domain: name }
   })
-
-async function lockManaged({ db, principal }: TxCtx, text: string): Promise<store.DomainRow> {
-  const row = found(await store.lockDomain(db, principal.orgId, inDns(text) ?? ''), 'domain_not_found')
-  if (!row.managed) throw new ApiError('domain_not_managed')
-  return row
-}
-
-/** Whoever sends all records has read them before; what was changed in between would be lost. */
-function requireSerial(serial: number, expected: number | undefined): void {
-  if (expected !== undefined && expected !== serial) throw new ApiError('records_changed', { details: { serial } })
-}
-
-export const setRecords: Handler<typeof domains.setRecords> = async (ctx, { params, body }) => {
-  const powerDns = powerDnsOf(ctx)
-  const change = (serialFor: (ctx: TxCtx, row: store.DomainRow) => Promise<number>) =>
-    transact(ctx, async (ctx) => {
-      const row = await lockManaged(ctx, params.domain)
-      const { domain } = row
-      const serial = await serialFor(ctx, row)
-      await recordChange(ctx, 'domain.set-records', domain, { records: body.records.length })
-      const object = { type: 'domain', id: domain, serial }
-      await emit(ctx, ctx.db, ctx.principal.orgId, { type: 'domain.dns_records.changed', object })
-      return { domain, serial }
-    })
-  if (!powerDns)
-    return change(({ db, principal }, { domain, serial }) => {
-      requireSerial(serial, body.ifSerial)
-      return store.replaceRecords(db, principal.orgId, domain, readRecords(domain, body.records))
-    })
-  const [{ domain }, requireOwn] = await transact(
-    { ...ctx, idempotent: undefined },
-    async (ctx) => [await lockManaged(ctx, params.domain), makeOwnerCheck(ctx, await hasSeveralOrgs(ctx.db))] as const,
-  )
-  const check = (zone: ZoneFacts): void => {
-    requireOwn(zone)
-    requireSerial(zone.serial, body.ifSerial)
-  }
-  const serial = await powerDns.replace(domain, readRecords(domain, body.records), check)
-  return change(async () => serial)
-}
