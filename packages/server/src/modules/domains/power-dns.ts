@@ -1,24 +1,31 @@
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
 import type { PowerDnsConfig } from '../../config.ts'
 import { ApiError } from '../../errors.ts'
 import { parseNetwork } from '../../outside/addresses.ts'
 import { type Answered, type EgressPolicy, sendOut } from '../../outside/egress.ts'
 import type { Zone, ZoneRecord } from './records.ts'
 
-// The records of a zone in PowerDNS, through its HTTP API. Its answers are JSON where it is content and plain text where it is not.
+// The records of a zone in PowerDNS, through its HTTP API. Its answers are JSON where it is content and plain text where it is not, and
+// whoever stands before it may answer anything.
 
-interface RrSet {
-  readonly name: string
-  readonly type: string
-  readonly ttl: number
-  readonly records: readonly { readonly content: string; readonly disabled: boolean }[]
-  readonly comments?: readonly { readonly content: string }[]
-}
+const RrSet = Type.Object({
+  name: Type.String(),
+  type: Type.String(),
+  ttl: Type.Integer(),
+  records: Type.Array(Type.Object({ content: Type.String(), disabled: Type.Boolean() })),
+  comments: Type.Optional(Type.Array(Type.Object({ content: Type.String() }))),
+})
+type RrSet = Static<typeof RrSet>
 
-interface PowerDnsZone {
-  readonly serial: number
-  readonly account?: string
-  readonly rrsets: readonly RrSet[]
-}
+const PowerDnsZone = Type.Object({
+  serial: Type.Integer(),
+  account: Type.Optional(Type.String()),
+  rrsets: Type.Array(RrSet),
+})
+type PowerDnsZone = Static<typeof PowerDnsZone>
+const readsZone = Compile(PowerDnsZone)
+const readsRefusal = Compile(Type.Object({ error: Type.String() }))
 
 /** The operator has named this server, and it is mostly inside. */
 const EVERYWHERE: EgressPolicy = {
@@ -127,7 +134,9 @@ export function makePowerDns({ url, key }: PowerDnsConfig): PowerDns {
     const { status, body } = await ask('GET', domain)
     if (status === 404) return undefined
     if (status !== 200) throw unavailable()
-    return JSON.parse(body.toString('utf8')) as PowerDnsZone
+    const zone = parsed(body)
+    if (!readsZone.Check(zone)) throw unavailable()
+    return zone
   }
   return {
     zone: async (domain) => {
@@ -146,16 +155,26 @@ export function makePowerDns({ url, key }: PowerDnsConfig): PowerDns {
       check(factsOf(zone), isThere)
       if (isThere) return zone.serial
       const { status, body } = await ask('PATCH', domain, { rrsets })
-      if (status === 422) throw new ApiError('invalid_record', { details: { why: textOf(body) } })
+      if (status === 422) throw new ApiError('invalid_record', { details: { why: reasonIn(body) } })
       if (status !== 204) throw unavailable()
       return (await read(domain))?.serial ?? zone.serial
     },
   }
 }
 
-const textOf = (body: Buffer): string => {
-  const { error } = JSON.parse(body.toString('utf8')) as { error?: string }
-  return (error ?? 'refused by the name server').slice(0, 200)
+/** Undefined if it is no JSON. */
+function parsed(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString('utf8'))
+  } catch {
+    return undefined
+  }
+}
+
+function reasonIn(body: Buffer): string {
+  const read = parsed(body)
+  const said = readsRefusal.Check(read) ? read.error : read === undefined ? body.toString('utf8').trim() : ''
+  return said.slice(0, 200) || 'refused by the name server'
 }
 
 type Change =
