@@ -17,7 +17,9 @@ import {
 
 // Catches: a list replaced by a writer who is no admin ('admin' left out in both places that ask for it), an own entry lost in passing (ensureStays left
 // out), an older list over a newer one (If-Match unread), an item shown to more people than its vault (ensureNarrower left out),
-// one etag for the list of an item whether it is its own or the vault's (seen red).
+// one etag for the list of an item whether it is its own or the vault's (seen red), a list of an item that is wider than its vault's once that
+// one has changed (seen red: who left is still in it, who has less has as much as before, a list that all have left is everybody's, an editor
+// of it puts back who leaves in that moment).
 
 let h: Harness
 let alice: FirstPerson
@@ -170,4 +172,76 @@ it('shows an item to no more people than its vault, and lets only its admins dec
   expect(await codeOf(put(alice, [own, { ...own, role: 'READ' }]))).toBe('validation_failed')
   expect(await codeOf(put(stranger, []))).toBe('vault_item_not_found')
   expect(await alice.client.permissions.item({ params })).toMatchObject({ inherited: true })
+})
+
+const itemList = async (id: string) => (await alice.client.permissions.item({ params: { id } })).data
+const setItem = (id: string, entries: readonly { principal: string; role: 'READ' | 'WRITE' | 'ADMIN' }[]) =>
+  alice.client.permissions.setItem({
+    params: { id },
+    query: { allowSelfRemoval: true },
+    body: { entries: [...entries] },
+  })
+const mine = () => ({ principal: me().p, role: 'ADMIN' as const })
+const bots = (role: 'READ' | 'WRITE') => ({ principal: agent('read').p, role })
+
+it('leaves in the list of an item nobody who left its vault, so that the list can be sent back as it is', async () => {
+  const vaultId = await makeVault(alice, { with: [{ identity: bot.identity, role: 'read' }] })
+  const elsewhere = await makeVault(alice, { with: [{ identity: bot.identity, role: 'read' }] })
+  await writeItems(alice, vaultId, [edit('itm_l1', { a: '1' }), edit('itm_l2', { a: '1' })])
+  await writeItems(alice, elsewhere, [edit('itm_l3', { a: '1' })])
+  for (const id of ['itm_l1', 'itm_l3']) await setItem(id, [mine(), bots('READ')])
+  const before = await itemList('itm_l1')
+  const refused = await accessCommit(alice, vaultId, [{ ...me(), role: 'write' }])
+  expect(await codeOf(set(alice, vaultId, refused, true))).toBe('last_admin')
+  expect(await itemList('itm_l1')).toEqual(before)
+  await set(alice, vaultId, await accessCommit(alice, vaultId, [me()]))
+  expect(await itemList('itm_l1')).toEqual([mine()])
+  expect(await setItem('itm_l1', await itemList('itm_l1'))).toMatchObject({ data: [mine()], inherited: false })
+  expect(await alice.client.permissions.item({ params: { id: 'itm_l2' } })).toMatchObject({ inherited: true })
+  expect(await itemList('itm_l3')).toEqual(before)
+  // Who comes back is shown what is shown to all, and no more.
+  await set(alice, vaultId, await accessCommit(alice, vaultId, [me(), agent('read')]))
+  expect(await itemList('itm_l1')).toEqual([mine()])
+})
+
+it('gives nobody more in the list of an item than they have in its vault', async () => {
+  const vaultId = await makeVault(alice, { with: [{ identity: bot.identity, role: 'write' }] })
+  await writeItems(alice, vaultId, [edit('itm_r1', { a: '1' }), edit('itm_r2', { a: '1' })])
+  await setItem('itm_r1', [mine(), bots('WRITE')])
+  await setItem('itm_r2', [mine(), bots('READ')])
+  const lowered = await itemList('itm_r2')
+  await set(alice, vaultId, await accessCommit(alice, vaultId, [me(), agent('read')]))
+  expect(await itemList('itm_r1')).toEqual(lowered)
+  expect((await setItem('itm_r1', lowered)).data).toEqual(lowered)
+  await set(alice, vaultId, await accessCommit(alice, vaultId, [me(), agent('admin')]))
+  expect([await itemList('itm_r1'), await itemList('itm_r2')]).toEqual([lowered, lowered])
+})
+
+it("leaves an item whose list all have left to the vault's admins, and shows it to nobody else", async () => {
+  const vaultId = await makeVault(alice, { with: [{ identity: bot.identity, role: 'read' }] })
+  await writeItems(alice, vaultId, [edit('itm_o1', { a: '1' })])
+  await setItem('itm_o1', [bots('READ')])
+  await set(alice, vaultId, await accessCommit(alice, vaultId, [me()]))
+  await set(alice, vaultId, await accessCommit(alice, vaultId, [me(), agent('read')]))
+  expect(await alice.client.permissions.item({ params: { id: 'itm_o1' } })).toMatchObject({
+    data: [mine()],
+    inherited: false,
+  })
+})
+
+it('lets no editor of the list of an item put back who leaves the vault in that moment', async () => {
+  const vaultId = await makeVault(alice, { with: [{ identity: bot.identity, role: 'read' }] })
+  const ids = Array.from({ length: 12 }, (_, i) => `itm_m${i}`)
+  await writeItems(
+    alice,
+    vaultId,
+    ids.map((id) => edit(id, { a: '1' })),
+  )
+  const commit = await accessCommit(alice, vaultId, [me()])
+  const [left] = await Promise.allSettled([
+    set(alice, vaultId, commit),
+    ...ids.map((id) => setItem(id, [mine(), bots('READ')])),
+  ])
+  expect(left?.status).toBe('fulfilled')
+  for (const id of ids) expect(await itemList(id)).toEqual([mine()])
 })

@@ -110,8 +110,9 @@ export function ensureOnce(entries: readonly store.Entry[]): void {
 
 export const setItem: Handler<typeof permissions.setItem> = (ctx, { params, query, body }) =>
   transact(ctx, async (ctx) => {
+    // The vault's list is held still as well as this one.
+    await lockOrgLog(ctx)
     const opened = ensureWritable(await openVaultOf(ctx, params.id), 'admin')
-    await store.lockItem(ctx.db, opened, params.id)
     ensureUnchanged(ctx, (await itemAnswer(ctx, opened, params.id)).etag)
     const entries = body.entries.map(kept)
     ensureOnce(entries)

@@ -17,6 +17,7 @@ import type { Db } from '../../db/database.ts'
 import { ApiError } from '../../errors.ts'
 import type { Appended } from '../../log/append.ts'
 import { readDocument } from '../../log/state-store.ts'
+import { narrowItemEntries } from '../permissions/store.ts'
 import type { ChangedVault } from './commit.ts'
 import { dropRetired, keepFormer } from './former-store.ts'
 
@@ -90,7 +91,7 @@ export async function storeCommit(ctx: TxCtx, changed: ChangedVault, appended: A
   if (changed.isRetiring) await dropRetired(ctx.db, { orgId, vaultId }, head.payload.oldestDek)
 }
 
-/** The access list of the commit in place of the one before; whoever left it keeps a tombstone. */
+/** The access list of the commit in place of the one before; whoever left it keeps a tombstone. The lists of its items follow. */
 async function storeAccess({ db, principal }: TxCtx, changed: ChangedVault, index: number): Promise<void> {
   const envelope = ofKind(changed, 'acl.set')
   if (!envelope) return
@@ -111,6 +112,7 @@ async function storeAccess({ db, principal }: TxCtx, changed: ChangedVault, inde
       since_index = case when vault_access.role is null then excluded.since_index else vault_access.since_index end`.execute(
     db,
   )
+  await narrowItemEntries(db, { orgId: principal.orgId, vaultId: changed.vaultId })
 }
 
 export async function storeItems(ctx: TxCtx, changed: ChangedVault, index: number): Promise<void> {
