@@ -1,14 +1,18 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { mkdir, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Deps } from '../context.ts'
+import { ApiError } from '../errors.ts'
 import { type Completion, isObjectKey, type ObjectStorage, type SentPart, type StoredPart } from './object-storage.ts'
 import { formatObjectUrl } from './object-urls.ts'
 
 // Objects in the data directory. A part is a file named after its number and hash, so that bytes and hash become visible in one
 // rename; an object is the folder of its upload, renamed once its manifest names the parts it consists of. Nothing is copied,
 // and at every moment a crash leaves either the upload or the object.
+//
+// An address may be used again while it lives, by several senders at once and in several processes. So of each part there is one
+// version and one draft at most: who begins last sends it, and what came before goes when theirs is there.
 
 const DISK = 'disk'
 const PART_FILE = /^([0-9]{5})\.([0-9a-f]{64})$/
@@ -66,6 +70,27 @@ async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
 }
 
+/** Its room is free at once, also while somebody still writes to it. A draft that has become a part meanwhile stays. */
+async function discard(file: string): Promise<void> {
+  const handle = await unlessMissing(open(file, 'r+'))
+  try {
+    if (handle && (await unlessMissing(unlink(file).then(() => true)))) await handle.truncate(0)
+  } finally {
+    await handle?.close()
+  }
+}
+
+const numbered = (partNumber: number): string => String(partNumber).padStart(5, '0')
+const draftsOf = (partNumber: number): string => `draft-${numbered(partNumber)}-`
+
+/** Ends other drafts of the part, and gives its earlier versions. The own draft is there before it looks: of two at once, one sees the other. */
+async function takeOver(folder: string, partNumber: number, draft: string): Promise<readonly string[]> {
+  const names = await readdir(folder)
+  for (const name of names)
+    if (name.startsWith(draftsOf(partNumber)) && name !== draft) await discard(join(folder, name))
+  return names.filter((name) => name.startsWith(`${numbered(partNumber)}.`))
+}
+
 /** Takes one part from the network. undefined: the upload is over, or what came is not of the announced size. */
 export async function putPart(
   deps: DiskDeps,
@@ -73,29 +98,36 @@ export async function putPart(
   source: AsyncIterable<Uint8Array>,
 ): Promise<{ readonly etag: string } | undefined> {
   const folder = uploadFolder(deps, key)
-  const draft = join(folder, `draft-${randomUUID()}`)
+  const draft = `${draftsOf(partNumber)}${randomUUID()}`
   const hash = createHash('sha256')
   let received = 0
+  let earlier: readonly string[] = []
   async function* measured(): AsyncGenerator<Uint8Array> {
+    earlier = await takeOver(folder, partNumber, draft)
     for await (const chunk of source) {
       received += chunk.length
       if (received > size) return
       hash.update(chunk)
+      // Missing once somebody else sends the part: what is written after that would be counted nowhere.
+      await stat(join(folder, draft))
       yield chunk
     }
   }
   try {
-    await writeDurably(draft, measured())
+    await writeDurably(join(folder, draft), measured())
     if (received !== size) return undefined
     const etag = hash.digest('hex')
-    await rename(draft, join(folder, `${String(partNumber).padStart(5, '0')}.${etag}`))
+    const version = `${numbered(partNumber)}.${etag}`
+    await rename(join(folder, draft), join(folder, version))
+    for (const name of earlier) if (name !== version) await discard(join(folder, name))
     await syncFolder(folder)
     return { etag }
   } catch (error) {
-    if (isMissing(error)) return undefined
-    throw error
+    if (!isMissing(error)) throw error
+    if (await unlessMissing(stat(folder))) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } })
+    return undefined
   } finally {
-    await rm(draft, { force: true })
+    await rm(join(folder, draft), { force: true })
   }
 }
 
@@ -126,12 +158,11 @@ async function listParts(deps: DiskDeps, key: string): Promise<StoredPart[] | un
 
 async function completeUpload(deps: DiskDeps, key: string, parts: readonly SentPart[]): Promise<Completion> {
   const folder = uploadFolder(deps, key)
-  const isDone = async (): Promise<Completion> => ({ state: (await statObject(deps, key)) ? 'complete' : 'gone' })
   const files = await partFiles(folder)
-  if (!files) return isDone()
+  if (!files) return settle(deps, key)
   const there = new Map(files.map((part) => [part.file, part]))
   const fileOf = ({ partNumber, sha256 }: SentPart): PartFile | undefined =>
-    there.get(`${String(partNumber).padStart(5, '0')}.${Buffer.from(sha256, 'base64url').toString('hex')}`)
+    there.get(`${numbered(partNumber)}.${Buffer.from(sha256, 'base64url').toString('hex')}`)
   const refused = parts.filter((part) => fileOf(part)?.size !== part.size || fileOf(part)?.etag !== part.etag)
   if (refused.length > 0) return { state: 'refused', parts: refused.map(({ partNumber }) => partNumber) }
   const manifest: ManifestEntry[] = parts.map((part) => ({ file: (fileOf(part) as PartFile).file, size: part.size }))
@@ -144,12 +175,29 @@ async function completeUpload(deps: DiskDeps, key: string, parts: readonly SentP
     await rename(folder, objectFolder(deps, key))
     for (const changed of [shelf(deps, key), join(root(deps), 'stored'), join(root(deps), 'uploads')])
       await syncFolder(changed)
-    return { state: 'complete' }
   } catch (error) {
     // Somebody else completed or ended it meanwhile.
-    if (isMissing(error) || (error as NodeJS.ErrnoException).code === 'ENOTEMPTY') return isDone()
-    throw error
+    if (!isMissing(error) && (error as NodeJS.ErrnoException).code !== 'ENOTEMPTY') throw error
   }
+  return settle(deps, key)
+}
+
+/** Where no address leads any more: a part that was sent anew at the last moment is missed, and what the manifest does not name goes. */
+async function settle(deps: DiskDeps, key: string): Promise<Completion> {
+  const folder = objectFolder(deps, key)
+  const manifest = await readManifest(deps, key)
+  const names = manifest && (await unlessMissing(readdir(folder)))
+  if (!names) return { state: 'gone' }
+  const there = new Set(names)
+  const missing = manifest.filter(({ file }) => !there.has(file))
+  if (missing.length > 0) {
+    await unlessMissing(rename(folder, uploadFolder(deps, key)))
+    return { state: 'refused', parts: missing.map(({ file }) => Number(PART_FILE.exec(file)?.[1])) }
+  }
+  const named = new Set([MANIFEST, ...manifest.map(({ file }) => file)])
+  for (const name of names) if (!named.has(name)) await discard(join(folder, name))
+  await syncFolder(folder)
+  return { state: 'complete' }
 }
 
 async function readManifest(deps: DiskDeps, key: string): Promise<ManifestEntry[] | undefined> {

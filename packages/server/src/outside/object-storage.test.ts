@@ -15,7 +15,7 @@ import { objectStorage } from './object-storage-choice.ts'
 // The same promises of every storage, kept by the disk and by a real S3-compatible server that checks signatures, through addresses
 // that a client without credentials uses.
 // Catches: an address that takes another part, upload, size or method, or lives on; parts that are put together although one is not what
-// was sent; a call that cannot be repeated. Seen red: the size left out of the signature and the length of the body not compared (disk),
+// was sent; an earlier version of a part that is taken for the last; a call that cannot be repeated. Seen red: the size left out of the signature and the length of the body not compared (disk),
 // `content-length` not signed (S3), the part number or the time left out, etags not compared (both), parts not read again (S3).
 
 const absent = whyNoSwift()
@@ -114,6 +114,8 @@ describe.each([
     const complete = (...parts: SentPart[]) => storage.completeUpload(upload, parts)
     expect(await complete({ ...one, etag: two.etag }, again)).toEqual({ state: 'refused', parts: [1] })
     expect(await complete(one, { ...again, size: 11 })).toEqual({ state: 'refused', parts: [2] })
+    // What was sent again counts as it came last, also for whoever sent it before.
+    expect(await complete(one, two)).toEqual({ state: 'refused', parts: [2] })
     expect(await complete(one, again, { ...again, partNumber: 3 })).toEqual({ state: 'refused', parts: [3] })
     expect((await storage.listParts(upload))?.[1]?.etag).toBe(again.etag)
     expect(await complete(one, again)).toEqual({ state: 'complete' })

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { request } from 'node:http'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
@@ -14,8 +14,9 @@ import { edit, makeVault, writeItems } from '../../../test/vault-writer.ts'
 import { objectStorage } from '../../outside/object-storage-choice.ts'
 
 // Catches: an object or a part in memory as a whole, an address that outlives its time, a path that leads out of the folder, a part that
-// a broken connection leaves behind. Seen red: chunks kept after they were written (memory), the comparison with the clock left out,
-// a sender who left answered and logged as a failure of the server.
+// a broken connection leaves behind, a refusal in the middle of a part that its sender does not hear. Seen red: chunks kept after they were
+// written (memory), the comparison with the clock left out, a sender who left answered and logged as a failure of the server, drafts left
+// alone when another begins.
 
 let h: Harness
 let data: string
@@ -189,4 +190,25 @@ it('keeps nothing of a part whose connection broke', async () => {
   expect(listed.data).toEqual([])
   const answer = await put(h.url, url, Buffer.alloc(FULL))
   expect(answer.status).toBe(200)
+})
+
+it('tells a sender in the middle of a part that somebody else sends it now', async () => {
+  const uploadId = await startUpload(alice, vaultId)
+  const size = 3 * CHUNK.length
+  const url = await urlFor(alice, vaultId, uploadId, { partNumber: 1, size })
+  const outgoing = request(new URL(url, h.url), { method: 'PUT', headers: { 'content-length': size } })
+  const answered = new Promise<IncomingMessage>((resolve, reject) => {
+    outgoing.on('response', resolve).on('error', reject)
+  })
+  answered.catch(() => undefined)
+  outgoing.write(CHUNK)
+  const drafts = () => readdirSync(join(data, 'objects', 'uploads'), { recursive: true }).map(String)
+  await expect.poll(() => drafts().filter((name) => name.includes('draft-00001-'))).toHaveLength(1)
+  expect((await put(h.url, url, randomBytes(size))).status).toBe(200)
+  // The rest does not come: only some of it is needed to notice.
+  outgoing.write(CHUNK)
+  const answer = await answered
+  expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '1'])
+  outgoing.destroy()
+  expect(drafts().filter((name) => name.includes('draft-'))).toEqual([])
 })

@@ -1,16 +1,17 @@
-import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { createHash, randomBytes } from 'node:crypto'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { FirstPerson } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { attach, startUpload, urlFor } from '../../../test/attachment-client.ts'
+import { attach, put, startUpload, urlFor } from '../../../test/attachment-client.ts'
 import { type Harness, startHarness } from '../../../test/harness.ts'
 import { foundOrg, outcomes, refusal } from '../../../test/people.ts'
 import { edit, makeVault, writeItems } from '../../../test/vault-writer.ts'
 
-// Catches: a limit that is compared with what is stored only, so that many at once pass it; a vault charged for another one.
-// Seen red: the lock left out (more than the limit was given out), what is reserved not counted.
+// Catches: a limit that is compared with what is stored only, so that many at once pass it; a vault charged for another one; an
+// address that brings more bytes to the disk than it says. Seen red: the lock left out (more than the limit was given out), what is
+// reserved not counted, a part kept each time it is sent.
 
 const MIB = 1_048_576
 
@@ -80,6 +81,38 @@ it('counts what is stored where it lies, and nothing of another organisation', a
       used: 1106,
     })
     await urlFor(bob, vaultId, uploadId, { partNumber: 1, size: 894 })
+  } finally {
+    await other.close()
+  }
+})
+
+/** Of all files of uploads and objects. */
+function bytesOnDisk(): number {
+  const entries = readdirSync(join(data, 'objects'), { recursive: true, withFileTypes: true })
+  return entries.reduce((sum, one) => sum + (one.isFile() ? statSync(join(one.parentPath, one.name)).size : 0), 0)
+}
+
+it('keeps no more than an address says, however often it is used, one after the other and at once', async () => {
+  const other = await startHarness({ dataDirectory: data })
+  try {
+    const bob = await foundOrg(other)
+    const vaultId = await makeVault(bob)
+    const uploadId = await startUpload(bob, vaultId)
+    const url = await urlFor(bob, vaultId, uploadId, { partNumber: 1, size: MIB })
+    const before = bytesOnDisk()
+    const send = async (body = randomBytes(MIB)) => (await put(other.url, url, body)).status
+    for (let i = 0; i < 5; i++) expect(await send()).toBe(200)
+    expect(bytesOnDisk() - before).toBe(MIB)
+    const statuses = await Promise.all(Array.from({ length: 12 }, () => send()))
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([])
+    const body = randomBytes(MIB)
+    expect(await send(body)).toBe(200)
+    expect(bytesOnDisk() - before).toBe(MIB)
+    const sha256 = createHash('sha256').update(body)
+    const part = { partNumber: 1, size: MIB, etag: sha256.copy().digest('hex'), sha256: sha256.digest('base64url') }
+    await bob.client.attachments.finalize({ params: { vaultId }, body: { uploadId, parts: [part] } })
+    // And the manifest.
+    expect(bytesOnDisk() - before).toBeLessThan(MIB + 1000)
   } finally {
     await other.close()
   }
