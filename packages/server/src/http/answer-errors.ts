@@ -17,6 +17,9 @@ const FROM_FASTIFY: Readonly<Record<string, ErrorCode>> = {
   FST_ERR_NOT_FOUND: 'bad_request',
 }
 
+/** No place to write: read-only, no room, no memory, a fault of the disk, as PostgreSQL and the file system say it. No bug, and it passes. */
+const OUT_OF_ORDER = /^(?:25006|53[0-9A-Z]{3}|58030|ENOSPC|EDQUOT|EROFS|EIO)$/
+
 export function errorBody(
   code: ErrorCode,
   requestId: string,
@@ -36,8 +39,11 @@ export function errorBody(
 }
 
 /** The code an error is answered with. */
-export const codeOf = (error: unknown): ErrorCode =>
-  error instanceof ApiError ? error.code : (FROM_FASTIFY[(error as { code?: string }).code ?? ''] ?? 'internal_error')
+export function codeOf(error: unknown): ErrorCode {
+  if (error instanceof ApiError) return error.code
+  const { code = '' } = error as { code?: string }
+  return FROM_FASTIFY[code] ?? (OUT_OF_ORDER.test(code) ? 'not_ready' : 'internal_error')
+}
 
 /** Whoever sent the body left before its end, as they may: nobody hears the answer, and nothing failed here. */
 const isAbandoned = (error: FastifyError, { raw }: FastifyRequest): boolean =>
@@ -54,7 +60,10 @@ export function closeIfUnread({ raw }: FastifyRequest, reply: FastifyReply): voi
   if (!raw.complete && (coding !== undefined || Number(length) > LITTLE)) reply.header('connection', 'close')
 }
 
-/** Anything thrown becomes the one error body. What is not an `ApiError` is a bug: logged with its cause, answered without it. */
+/**
+ * Anything thrown becomes the one error body. What is not an `ApiError` is a bug, or a machine that is out of order: logged with its
+ * cause, answered without it.
+ */
 export function answerErrors(log: Logger) {
   return (error: FastifyError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
     const isGone = isAbandoned(error, request)
@@ -72,14 +81,10 @@ export function answerErrors(log: Logger) {
         .send(errorBody(error.code, request.id, { message: error.message, details: error.details }))
     }
     if (known) return reply.code(ERRORS[known].status).send(errorBody(known, request.id))
+    const foreign = codeOf(error)
     // The message of a foreign error could quote input; the log keeps only the frames of a stack.
-    log.error({
-      event: 'internal_error',
-      requestId: request.id,
-      name: error.name,
-      code: error.code,
-      stack: error.stack,
-    })
-    return reply.code(500).send(errorBody('internal_error', request.id))
+    log.error({ event: foreign, requestId: request.id, name: error.name, code: error.code, stack: error.stack })
+    if (foreign === 'not_ready') reply.header('retry-after', '5')
+    return reply.code(ERRORS[foreign].status).send(errorBody(foreign, request.id))
   }
 }

@@ -61,6 +61,9 @@ async function writeDurably(file: string, source: AsyncIterable<Uint8Array> | st
   try {
     await handle.writeFile(source)
     await handle.sync()
+  } catch (error) {
+    await rm(file, { force: true })
+    throw error
   } finally {
     await handle.close()
   }

@@ -1,12 +1,13 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
 import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { FirstPerson } from '@strongroom/sdk'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { attach, fetchObject, openTicket, put, startUpload, urlFor } from '../../../test/attachment-client.ts'
 import { type Harness, startHarness } from '../../../test/harness.ts'
 import { foundOrg } from '../../../test/people.ts'
@@ -14,9 +15,9 @@ import { edit, makeVault, writeItems } from '../../../test/vault-writer.ts'
 import { objectStorage } from '../../outside/object-storage-choice.ts'
 
 // Catches: an object or a part in memory as a whole, an address that outlives its time, a path that leads out of the folder, a part that
-// a broken connection leaves behind, a refusal in the middle of a part that its sender does not hear. Seen red: chunks kept after they were
-// written (memory), the comparison with the clock left out, a sender who left answered and logged as a failure of the server, drafts left
-// alone when another begins.
+// a broken connection leaves behind, a refusal in the middle of a part that its sender does not hear, a full disk taken for a
+// bug. Seen red: chunks kept after they were written (memory), the comparison with the clock left out, a sender who left answered and logged
+// as a failure of the server, drafts left alone when another begins, ENOSPC answered with 500, a draft that a failed write leaves behind.
 
 let h: Harness
 let data: string
@@ -211,4 +212,57 @@ it('tells a sender in the middle of a part that somebody else sends it now', asy
   expect([answer.statusCode, answer.headers['retry-after']]).toEqual([503, '1'])
   outgoing.destroy()
   expect(drafts().filter((name) => name.includes('draft-'))).toEqual([])
+})
+
+/** Every file of this process takes some bytes and no more, as on a full disk. */
+async function onFullDisk<T>(code: string, work: () => Promise<T>): Promise<T> {
+  const handle = await open(data, 'r')
+  const fileHandle = Object.getPrototypeOf(handle) as FileHandle
+  await handle.close()
+  async function writeFile(this: FileHandle, source: AsyncIterable<Uint8Array> | string): Promise<void> {
+    for await (const chunk of source) {
+      await this.write(chunk.slice(0, 10) as Uint8Array)
+      throw Object.assign(new Error(`${code}: no space left on device, write`), { code })
+    }
+  }
+  const spy = vi.spyOn(fileHandle, 'writeFile').mockImplementation(writeFile as FileHandle['writeFile'])
+  try {
+    return await work()
+  } finally {
+    spy.mockRestore()
+  }
+}
+
+it.each(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO'])('asks to come again when the disk takes no more: %s', async (code) => {
+  const uploadId = await startUpload(alice, vaultId)
+  const body = randomBytes(200_000)
+  const url = await urlFor(alice, vaultId, uploadId, { partNumber: 1, size: body.length })
+  const folder = join(data, 'objects', 'uploads', /obj_[0-9a-z]+/.exec(url)?.[0] ?? '')
+  const expectNotNow = async (answer: Response): Promise<void> => {
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5'])
+    const text = await answer.text()
+    expect(JSON.parse(text)).toMatchObject({ error: { code: 'not_ready' } })
+    expect(text).not.toMatch(/disk|space|device|ENOSPC|EDQUOT/)
+  }
+  await expectNotNow(await onFullDisk(code, () => put(h.url, url, body)))
+  expect(readdirSync(folder)).toEqual([])
+  expect((await put(h.url, url, body)).status).toBe(200)
+  const sha256 = createHash('sha256').update(body)
+  const part = {
+    partNumber: 1,
+    size: body.length,
+    etag: sha256.copy().digest('hex'),
+    sha256: sha256.digest('base64url'),
+  }
+  const finalize = () =>
+    fetch(`${h.url}/api/v1/machine/attachments/${vaultId}/finalize-multipart-upload`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${alice.accessToken}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ uploadId, parts: [part] }),
+    })
+  await expectNotNow(await onFullDisk(code, finalize))
+  expect(readdirSync(folder)).toEqual([`00001.${part.etag}`])
+  expect((await finalize()).status).toBe(200)
+  const causes = lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'not_ready')
+  expect(causes.filter((line) => line.code === code)).toHaveLength(2)
 })
