@@ -48,7 +48,7 @@ export const SDK_CODES: Readonly<Record<string, CodeEntry>> = {
   },
   not_cached: {
     exitCode: EXIT.unavailable,
-    about: 'The server cannot be reached, and what was asked for was never read here before.',
+    about: 'The server cannot be reached, and what was asked for was never read here before, or has changed since.',
   },
   outcome_unknown: {
     exitCode: EXIT.unavailable,

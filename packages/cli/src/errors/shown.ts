@@ -58,6 +58,7 @@ interface Known {
   readonly evidence?: string
   readonly status?: number
   readonly missing?: readonly string[]
+  readonly cause?: unknown
   readonly details?: unknown
 }
 
@@ -112,6 +113,15 @@ const membersOf = (problems: readonly Problem[]): readonly string[] => [
 const detailsOf = ({ code, status, details }: Known, problems: readonly Problem[]): Details | undefined =>
   problems.length > 0 ? { problems } : code === 'validation_failed' || !status ? undefined : plainDetails(details)
 
+/** Where the server was not reached, that is what happened; that the cache cannot stand in for it only follows. */
+function causeFirst(error: Known): Known {
+  const { cause } = error
+  if (error.name !== 'NotCachedError' || !isKnown(cause)) return error
+  // The part that speaks HTTP wraps what the client's own fetch refused with.
+  const { name, code, message, hint } = isKnown(cause.cause) ? cause.cause : cause
+  return { name, code, message: `${message}; ${error.message}`, ...(hint !== undefined && { hint }) }
+}
+
 const REPORT = 'report it with: strongroom feedback'
 
 /** `server` makes the address of the documentation whole. */
@@ -133,12 +143,13 @@ export function shownError(error: unknown, server?: string): ShownError {
     const kind = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : typeof error
     return { code: 'unexpected', message: `this program failed: ${kind}`, hint: REPORT, exitCode: EXIT.unexpected }
   }
-  const { code, message, requestId, evidence } = error
-  const hint = hintFor(error)
-  const problems = problemsIn(error)
+  const known = causeFirst(error)
+  const { code, message, requestId, evidence } = known
+  const hint = hintFor(known)
+  const problems = problemsIn(known)
   const members = membersOf(problems)
-  const details = detailsOf(error, problems)
-  const docs = absolute(error.docs ?? `/docs/errors#${code}`, server)
+  const details = detailsOf(known, problems)
+  const docs = absolute(known.docs ?? `/docs/errors#${code}`, server)
   return {
     code,
     message: members.length === 0 ? message : `${message.replace(/\.$/, '')}: ${members.join(', ')}`,
@@ -147,6 +158,6 @@ export function shownError(error: unknown, server?: string): ShownError {
     ...(details && { details }),
     ...(requestId && { requestId }),
     ...(evidence && { evidence }),
-    exitCode: exitOf(error),
+    exitCode: exitOf(known),
   }
 }

@@ -31,7 +31,7 @@ export function freshnessOf({ io, globals }: Cli, flags: FreshnessFlags): Freshn
 
 const isPassedOver = (error: unknown): boolean => {
   const { code } = error as { code?: string }
-  return code === 'not_cached' || code === 'stale_view' || code === 'vault_rollback'
+  return code === 'not_cached' || code === 'stale_view'
 }
 
 /** Reads one part; a vault whose key nobody has shared is named with who can share it. */

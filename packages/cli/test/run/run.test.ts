@@ -6,7 +6,7 @@ import { type Exit, runProcess, type Scene, SECRETS, startProcess, startScene } 
 
 // Catches: a source that is passed over, a variable too many, a dangerous name that is set, a credential that reaches the child, a
 // conflict that is decided in silence, a request for each secret, an old answer that is taken for a new one, a value on a disk,
-// a command that waits for ever for its standard input. Seen red: nobody let in after the end, an empty
+// a command that waits for ever for its standard input, a plain outage that is shown as an attack. Seen red: nobody let in after the end, an empty
 // --only that gave everything, a mistyped format that became the name of a pipe.
 
 let scene: Scene
@@ -200,6 +200,33 @@ it('answers offline from what was read before, says how old it may be, and asks 
   expect(await refusal(['--vault', 'never-read', '--offline'], AWAY)).toMatchObject({ code: 'not_cached', exitCode: 7 })
   const never = await scene.strongroom(['run', '--verbose', ...vault, '--fresh', 'never', '--', 'true'])
   expect(requests(never)).toEqual([])
+})
+
+it('says that the server is away where the copy kept here was overtaken by an own write, and speaks of no attack', async () => {
+  const { env, home: cwd } = scene.person
+  const strongroom = (args: readonly string[], away: Readonly<Record<string, string>> = {}) =>
+    runProcess(process.execPath, [scene.program, ...args], { env: { ...env, ...away }, cwd, input: '' })
+  const read = ['run', '--vault', 'own', '--json', '--', 'true']
+  await scene.alice.vaults.create({ name: 'own' })
+  await scene.alice.secrets.set('sr://own/app/KEY', 'first', { env: true })
+  expect((await strongroom(read)).code).toBe(0)
+  expect((await strongroom(['set', 'own/app/KEY', '--generate', '20'])).code).toBe(0)
+  const refused = async (args: readonly string[]) => {
+    const { code, stdout, stderr } = await strongroom(args, AWAY.env)
+    expect([code === 125 || code === 7, String(stdout)]).toEqual([true, ''])
+    return (JSON.parse(String(stderr)) as { error: Refusal }).error
+  }
+  const outage = {
+    code: 'connection_failed',
+    message: expect.stringMatching(/^127\.0\.0\.1:9 could not be reached; .*has changed since/),
+    exitCode: 7,
+  }
+  expect(await refused(read)).toMatchObject(outage)
+  expect(await refused(['env', '--names', '--vault', 'own', '--json'])).toMatchObject(outage)
+  const kept = { code: 'not_cached', hint: expect.stringContaining('while the server can be reached'), exitCode: 7 }
+  expect(await refused(['run', '--offline', ...read.slice(1)])).toMatchObject(kept)
+  expect(await refused(['read', 'sr://own/app/KEY', '--offline', '--json'])).toMatchObject(kept)
+  expect(JSON.parse(String((await strongroom(['trust', 'alarms', '--json'])).stdout))).toMatchObject({ data: [] })
 })
 
 it('writes a receipt that names and proves everything and holds no value', async () => {

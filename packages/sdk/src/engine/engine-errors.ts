@@ -1,9 +1,9 @@
-/** There is nothing in the cache to answer from, or there is no cache. */
+/** There is nothing in the cache to answer from, or only what is older than was seen, or there is no cache. */
 export class NotCachedError extends Error {
   override name = 'NotCachedError'
   readonly vaultId: string
   constructor(vaultId: string, options?: ErrorOptions) {
-    super('this vault was not read before, so there is nothing to answer from without the server', options)
+    super('there is nothing to answer from without the server', options)
     this.vaultId = vaultId
   }
 }

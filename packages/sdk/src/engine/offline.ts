@@ -14,7 +14,7 @@ export interface CachedRead {
   readonly receipt: Receipt
 }
 
-/** Undefined where nothing is cached. Refuses with `stale_view` what is too old, with `vault_rollback` what is older than was seen. */
+/** Undefined where nothing is cached, or only what was overtaken by something newer that was seen since. Refuses with `stale_view` what is too old. */
 export async function readCached(actor: Actor, vaultId: string, maxAgeMs: number): Promise<CachedRead | undefined> {
   const found = await getAnswer(actor.cache, cacheKey(actor.org, vaultId, actor.identity.kid))
   if (!found) return undefined
@@ -24,11 +24,11 @@ export async function readCached(actor: Actor, vaultId: string, maxAgeMs: number
   const cached = { answer, fetchedAt }
   if (isGivenUp(cached, pins.org)) return undefined
   ensureYoung(cached, pins.org, actor.now(), maxAgeMs)
-  const open = (): Promise<CachedRead> => openCached(actor, vaultId, cached, pins, maxAgeMs)
-  return alarmingUnlessOld(actor, { vaultId, form: 'environment', answer, org: pins.org }, open).then((read) => {
-    actor.memory.keepKeys(vaultId, read.opened.keys)
-    return { ...read, receipt: { ...read.receipt, fetchedAt } }
-  })
+  const open = () => openCached(actor, vaultId, cached, pins, maxAgeMs)
+  const read = await alarmingUnlessOld(actor, { vaultId, form: 'environment', answer, org: pins.org }, open)
+  if (!read) return undefined
+  actor.memory.keepKeys(vaultId, read.opened.keys)
+  return { ...read, receipt: { ...read.receipt, fetchedAt } }
 }
 
 /** What is cached says itself when it was fetched; the trust store knows when the server was last heard, at all and of a project. */
@@ -47,11 +47,11 @@ async function openCached(
   { answer, fetchedAt }: CachedAnswer,
   pins: Pins,
   maxAgeMs: number,
-): Promise<CachedRead> {
+): Promise<CachedRead | undefined> {
   const trust = cachedTrust(pins, vaultId, answer, maxAgeMs)
   const opened = await openAnswer(actor, vaultId, answer, trust)
   const isNewest = trust.log.seen !== null || opened.head.hash === (trust.vaultPin?.headHash ?? opened.head.hash)
-  refuseUnless(isNewest, 'vault_rollback', 'the cached vault is not the newest one seen', { vaultId })
+  if (!isNewest) return undefined
   ensureSound(opened, pins.org)
   const { transparency } = membersOf(answer, 'answer')
   return { opened, receipt: receiptOf(opened.head, transparency, { source: 'cache', fetchedAt }) }
@@ -93,19 +93,20 @@ function ensureSound({ head }: OpenedEnvironment, { signers }: OrgTrust): void {
   }
 }
 
-const MERELY_OLD = new Set(['stale_view', 'vault_rollback', 'log_rollback', 'missing_consistency'])
+const OVERTAKEN = new Set(['vault_rollback', 'log_rollback', 'missing_consistency', 'project_rollback'])
 
-/** A cache that was overtaken is no alarm; one that was tampered with is. */
+/** A cache that was overtaken is no alarm, and nothing to answer from: undefined. One that was tampered with is refused, with an alarm. */
 export async function alarmingUnlessOld<T>(
   actor: Actor,
   refusal: Parameters<typeof alarming>[1],
   work: () => Promise<T>,
-): Promise<T> {
+): Promise<T | undefined> {
   const outcome = await alarming(actor, refusal, () =>
     work().then(
       (value) => ({ value }),
       (error: unknown) => {
-        if (error instanceof ProtocolError && MERELY_OLD.has(error.code)) return { error }
+        if (error instanceof ProtocolError && OVERTAKEN.has(error.code)) return { value: undefined }
+        if (error instanceof ProtocolError && error.code === 'stale_view') return { error }
         throw error
       },
     ),

@@ -1,4 +1,4 @@
-import { ProtocolError, type VerifiedProject } from '@strongroom/protocol'
+import type { VerifiedProject } from '@strongroom/protocol'
 import type { Actor } from '../engine/actor.ts'
 import { type CachedAnswer, getAnswer, putAnswer } from '../engine/cache.ts'
 import { NotCachedError } from '../engine/engine-errors.ts'
@@ -36,17 +36,15 @@ async function cachedProject(actor: Actor, asked: string, maxAgeMs: number): Pro
   if (!cached || isGivenUp(cached, pins.org)) throw new NotCachedError(asked)
   ensureYoung(cached, pins.org, actor.now(), maxAgeMs)
   const { answer } = cached
-  return alarmingUnlessOld(actor, { vaultId: undefined, answer, org: pins.org }, async () => {
-    const checking = checkProject(actor, answer, asked, { ...pins, log: logFor(answer, pins) }, maxAgeMs)
-    const { verified } = await checking.catch((error: unknown) => {
-      throw error instanceof ProtocolError && error.code === 'project_rollback' ? new NotCachedError(asked) : error
-    })
+  const project = await alarmingUnlessOld(actor, { vaultId: undefined, answer, org: pins.org }, async () => {
+    const { verified } = await checkProject(actor, answer, asked, { ...pins, log: logFor(answer, pins) }, maxAgeMs)
     const { projectId, docHash } = verified
     const pin = Object.hasOwn(pins.org.projects, projectId) ? pins.org.projects[projectId] : undefined
     // Only what was seen last can be known to be so still.
-    if (pin?.docHash !== docHash) throw new NotCachedError(asked)
-    return verified
+    return pin?.docHash === docHash ? verified : undefined
   })
+  if (!project) throw new NotCachedError(asked)
+  return project
 }
 
 /** Other reads move the pinned log past a cached answer without making it wrong. */

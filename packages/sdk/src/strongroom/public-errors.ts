@@ -142,11 +142,11 @@ export class OutcomeUnknownError extends StrongroomError {
   }
 }
 
-/** There is nothing in the cache to answer from. */
+/** There is nothing in the cache to answer from, or only what is older than was seen. Its cause is why the server was not reached. */
 export class NotCachedError extends StrongroomError {
   override name = 'NotCachedError'
   constructor(cause?: unknown) {
-    super('this was not read before, so there is nothing to answer from without the server', {
+    super('this was not read before, or has changed since, so there is nothing to answer from without the server', {
       code: 'not_cached',
       hint: 'Read it once while the server can be reached.',
       cause,

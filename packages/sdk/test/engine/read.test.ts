@@ -470,7 +470,9 @@ it('bounds an offline read by its age, and refuses one that is older than the tr
   await changeItems(alice, vaultId, { create: [{ name: 'newer', fields: [] }] })
   await readVault(actor, vaultId)
   wire.before = unreachable
-  await expect(offline()).rejects.toMatchObject({ code: 'vault_rollback' })
+  await expect(offline()).rejects.toMatchObject({ name: 'NotCachedError' })
+  const fallback = readEnvironment(actor, vaultId, { cached: 'unreachable' })
+  await expect(fallback).rejects.toMatchObject({ name: 'NotCachedError', cause: { name: 'TransportError' } })
   expect(await alarmsOf(actor)).toEqual([])
 })
 

@@ -68,3 +68,12 @@ it('refuses a project that was altered in the cache, and one of which a newer st
   await start().client.projects.get(slug)
   expect(await errorOf(start().client.secrets.env({ project: slug }, { offline: true }))).toBeInstanceOf(NotCachedError)
 })
+
+it('takes an own write to one of the vaults for no attack: there is only nothing newer to answer from', async () => {
+  const { client } = start()
+  const alarms = await client.transparency.trust.alarms()
+  await client.secrets.env({ project: slug })
+  await client.secrets.set(`sr://${vaults[0]}/app/KEY_0`, 'newer')
+  expect(await errorOf(start().client.secrets.env({ project: slug }, { offline: true }))).toBeInstanceOf(NotCachedError)
+  expect(await client.transparency.trust.alarms()).toEqual(alarms)
+})
