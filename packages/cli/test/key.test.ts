@@ -1,14 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { keyWords } from '@strongroom/sdk'
+import { openKeys, registerKey } from '@strongroom/protocol'
+import { keyWords, memoryTrust, Strongroom, type StrongroomOptions } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { keysOf } from '../../sdk/test/engine/server.ts'
 import { jsonOf, mistyped } from './shapes.ts'
 import { type Machine, PASSPHRASE, startWorld, type World } from './world.ts'
 
 // Keys as the log has them. Catches: a fingerprint that is compared in part, words taken for a fingerprint, a key of a person that is lost
-// in its rotation, a recovery kit of a rotation that never was, vaults that wait unseen.
+// in its rotation, a recovery kit of a rotation that never was, vaults that wait unseen, a confirmation of a key that is not there,
+// one that is forgotten with the command.
 // Seen red: eight characters of a fingerprint compared, fingerprints of any length, new keys not put into the key store, the kit left
-// behind by a refusal, older vault keys not looked at.
+// behind by a refusal, older vault keys not looked at, anything confirmed and nothing kept.
 
 let world: World
 let machine: Machine
@@ -60,6 +63,27 @@ it('verifies a whole fingerprint against the log, and nothing less', async () =>
   expect(wrong.code).toBe(9)
 })
 
+const knownAs = async (kid: string): Promise<string | undefined> =>
+  (await jsonOf<{ keyId: string; verified: string }[]>(machine, ['trust', 'list'])).find(({ keyId }) => keyId === kid)
+    ?.verified
+
+it('keeps that a key was compared with its owner, and confirms no key that is not there', async () => {
+  const { kid } = world.founder.identity
+  expect(await knownAs(kid)).toBe('endorsed')
+  expect(await jsonOf(machine, ['trust', 'pin', kid])).toMatchObject([{ keyId: kid, verified: 'oob' }])
+  expect(await knownAs(kid)).toBe('oob')
+  await refused(['trust', 'pin', 'foo'], 'usage', 2)
+  await refused(['trust', 'pin', kid.slice(0, -1)], 'usage', 2)
+  await refused(['trust', 'pin', mistyped(kid)], 'key_not_found', 5)
+  const [bot] = await jsonOf<Key[]>(machine, ['key', 'list', 'bot'])
+  expect(await jsonOf(machine, ['trust', 'pin', bot?.keyId ?? ''])).toMatchObject([{ verified: 'oob' }])
+  await jsonOf(machine, ['agent', 'create', 'idle'])
+  const [idle] = await jsonOf<Key[]>(machine, ['key', 'list', 'idle'])
+  const unmet = (await machine.call(['trust', 'pin', idle?.keyId ?? '', '--json'])).error()
+  expect(unmet).toMatchObject({ code: 'key_not_found', hint: `strongroom trust pin ${idle?.keyId} --vault VAULT` })
+  expect(await knownAs(idle?.keyId ?? '')).toBeUndefined()
+})
+
 it('says which vaults wait for a new key or to be encrypted anew, and does what waits', async () => {
   expect(await jsonOf(machine, ['key', 'due'])).toEqual([])
   await jsonOf(machine, ['access', 'revoke', 'bot', '--vault', 'prod', '--defer'])
@@ -77,6 +101,50 @@ it('says which vaults wait for a new key or to be encrypted anew, and does what 
   expect(await jsonOf(machine, ['key', 'reencrypt', 'prod'])).toMatchObject({ fields: 1 })
   expect(await jsonOf(machine, ['key', 'due'])).toEqual([])
   await refused(['key', 'reencrypt', 'nowhere'], 'vault_not_found', 5)
+})
+
+const clientOf = (credential: Partial<StrongroomOptions>): Strongroom =>
+  new Strongroom({
+    trustStore: memoryTrust(),
+    cache: false,
+    ...(credential.bundle === undefined && { server: world.url, trustAnchor: world.founder.trustAnchor }),
+    ...credential,
+  })
+
+/** An agent signs in the vault with one key, is seen, and goes on with another that nothing links to the first, which has ended. */
+async function withUnlinkedKey(seen: () => Promise<unknown>): Promise<string> {
+  const { identity, client, orgId: org, accessToken } = world.founder
+  const alice = clientOf({ accessToken, privateKey: identity })
+  const { vaultId } = await alice.vaults.create({ name: 'shared' })
+  const material = keysOf('deploy')
+  const bot = await alice.agents.create({
+    name: 'deploy',
+    keys: { material },
+    vaults: [{ vault: vaultId, role: 'write' }],
+  })
+  await clientOf({ bundle: bot.bundle.reveal() }).vaults.update(vaultId, { classification: 'internal' })
+  await seen()
+  const principal = `agent:${bot.agent.agentId}` as const
+  const [old] = await alice.transparency.keys(principal)
+  await alice.agents.revokeKey(old?.keyId ?? '', 'removed')
+  const privateKey = await openKeys(principal, keysOf('deployNext'))
+  await client.keys.register({
+    body: { event: await registerKey({ org, caps: ['agent'], at: Date.now() }, identity, privateKey) },
+  })
+  const next = { apiKey: bot.apiKey.reveal(), privateKey, verify: { confirmedKeys: [privateKey.kid] } }
+  await clientOf(next).vaults.update(vaultId, { classification: 'restricted' })
+  return privateKey.kid
+}
+
+it('takes over a new key that nothing links to the old one once it is pinned, for every later command', async () => {
+  const show = ['vault', 'show', 'shared']
+  const kid = await withUnlinkedKey(() => jsonOf(machine, show))
+  const { code, hint = '' } = (await machine.call([...show, '--json'])).error()
+  const [, typed = ''] = /: strongroom (.*)$/.exec(hint) ?? []
+  expect([code, typed]).toEqual(['continuity_broken', expect.stringContaining(`trust pin ${kid} --vault v`)])
+  expect(await jsonOf(machine, typed.split(' '))).toMatchObject([{ keyId: kid, verified: 'oob' }])
+  await jsonOf(machine, show)
+  expect(await knownAs(kid)).toBe('oob')
 })
 
 it('gives a person another key with every vault key, a new kit, and leaves nothing where it is refused', async () => {

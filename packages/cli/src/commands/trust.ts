@@ -72,23 +72,19 @@ const exportAnchor = command({
 })
 
 const pin = command({
-  summary: 'confirm a new key of somebody this machine knew by another one',
-  about: 'Compare the key id with its owner over another channel first. The next verified read then takes it over.',
+  summary: 'note that a key was compared with its owner',
+  about:
+    'Compare the key id with its owner over another channel first. This machine remembers it, and takes over a new key of somebody it knew by another one, which it refuses otherwise.',
   args: { key: arg.one('the whole key id, such as user:…:…') },
-  flags: { vault: flag.text('a vault they sign in, to take it over at once', 'NAME', { completes: 'vault' }) },
+  flags: { vault: flag.text('a vault they sign in; all of yours if not given', 'NAME', { completes: 'vault' }) },
   examples: [{ run: 'strongroom trust pin user:u_1:3kF… --vault prod', does: 'after you have asked its owner' }],
   next: 'strongroom trust list',
   output: async () => (await shapes()).signersShape,
   run: async (cli, { args, flags }) => {
-    const strongroom = await cli.strongroom()
-    strongroom.transparency.trust.confirm(args.key)
-    if (flags.vault !== undefined) await strongroom.vaults.get(flags.vault, { signal: cli.signal })
-    else await strongroom.transparency.head({ signal: cli.signal })
-    const signers = await strongroom.transparency.trust.list()
-    return {
-      data: signers.filter(({ keyId }) => keyId === args.key),
-      text: `${cli.style.good('✓')} ${args.key} is confirmed`,
-    }
+    const { ensureKeyId, pinKey } = await import('../keys/pin.ts')
+    ensureKeyId(args.key)
+    const pinned = await pinKey(cli, args.key, flags.vault)
+    return { data: [pinned], text: `${cli.style.good('✓')} ${args.key} is confirmed, and this machine remembers it` }
   },
 })
 

@@ -25,7 +25,16 @@ interface Refused {
 
 /** A name that is near is better than any list. */
 export function hintFor({ code, hint, details }: Refused): string | undefined {
+  if (code === 'continuity_broken') return pinning(details) ?? hint
   if (hint?.startsWith('Did you mean') || !Object.hasOwn(OWN_HINTS, code)) return hint
   const isOfVault = typeof details === 'object' && details !== null && 'vaultId' in details
   return (isOfVault ? undefined : OF_A_PROJECT[code]) ?? OWN_HINTS[code]
+}
+
+/** The key that was met is known to the refusal, so that nobody has to type it off. */
+function pinning(details: unknown): string | undefined {
+  const { kid, vaultId } = (details ?? {}) as { kid?: unknown; vaultId?: unknown }
+  if (typeof kid !== 'string') return undefined
+  const vault = typeof vaultId === 'string' ? ` --vault ${vaultId}` : ''
+  return `ask its owner whether the key is theirs, then: strongroom trust pin ${kid}${vault}`
 }
