@@ -12,7 +12,8 @@ import { jsonOf } from './shapes.ts'
 import { type Ended, type Machine, makeMachine, startWorld } from './world.ts'
 
 // Catches: a secret of a person on a screen or in the configuration, a recovery kit that others can read or that is written over
-// another file, an organisation without a kit, a setup token that stays where it was, a weak passphrase, a link on the command line.
+// another file, an organisation without a kit, a setup token that stays where it was, a weak passphrase, a link on the command line,
+// a newcomer who is told of a wrong passphrase while the administrator has yet to sign, a flag that is passed over in silence.
 
 const PASSPHRASE = 'purple otter canal lantern'
 
@@ -149,12 +150,26 @@ it('joins with an invite from a file, and works once an administrator has confir
 
     const link = bob.file('link', `${url}/join#${made.link}\n`)
     const passphrase = bob.file('passphrase', `${PASSPHRASE}\n`)
-    const args = ['init', '--invite', link, '--passphrase-file', passphrase, '--kit', 'kit.txt']
-    expect(await jsonOf<Data>(bob, args)).toMatchObject({ status: 'joined', person: { email: 'bob@example.com' } })
+    const args = ['init', '--invite', link, '--passphrase-file', passphrase]
+    const renamed = await bob.call([...args, '--name', 'Robert', '--json'])
+    expect(renamed.error()).toMatchObject({ code: 'usage', message: expect.stringContaining('--name') })
+    expect(await jsonOf<Data>(bob, args)).toMatchObject({
+      status: 'joined',
+      org: { name: 'acme' },
+      person: { email: 'bob@example.com' },
+      recoveryKit: join(bob.home, 'acme-recovery.txt'),
+    })
     const env = { STRONGROOM_PASSPHRASE_FILE: passphrase }
-    expect((await bob.call(['whoami', '--json'], { env })).error()).toMatchObject({ exitCode: 3 })
+    const waits = { code: 'not_confirmed', hint: expect.stringMatching(/^strongroom user endorse bob@example\.com /) }
+    for (const asked of [['whoami'], ['login', '--passphrase-file', passphrase]])
+      expect((await bob.call([...asked, '--json'], { env })).error()).toMatchObject({ ...waits, exitCode: 3 })
     await endorseInvite(founder, made)
     expect((await bob.call(['whoami'], { env })).stdout).toContain('Bob')
+    expect(readFileSync(pathsOf(bob.env).config, 'utf8')).not.toContain('waiting')
+    const late = world.machine()
+    const used = ['init', '--invite', late.file('link', `${url}/join#${made.link}\n`)]
+    const { stderr } = await late.call([...used, '--passphrase-file', late.file('passphrase', PASSPHRASE)])
+    expect(stderr).toMatch(/^✗ invite_used .*\n.*\n {2}request {3}req_\w+\n$/)
     const nonsense = bob.file('nonsense', 'hello')
     expect((await bob.call(['init', '--invite', nonsense, '--server', url, '--json'])).error().code).toBe(
       'file_unreadable',

@@ -144,6 +144,15 @@ async function founded(cli: Cli, { person, orgName, url, profileName, kit, where
   }
 }
 
+/** The administrator who invites has said who comes, and to which organisation. */
+function ensureOnlyJoining(flags: InitFlags): void {
+  const given = (['org', 'name', 'email', 'setup-token-file'] as const).find((name) => flags[name] !== undefined)
+  if (given === undefined) return
+  throw new CliError('usage', `--${given} does not go with --invite: the invite says it already`, {
+    fix: 'strongroom init --invite FILE',
+  })
+}
+
 export const init = command({
   summary: 'make the organisation and its first person, or join one with an invite',
   about:
@@ -169,8 +178,10 @@ export const init = command({
   next: 'strongroom set prod/stripe/STRIPE_SECRET_KEY',
   output: async () => (await import('../schemas/sign-in.ts')).initShape,
   run: async (cli, { flags }) => {
-    if (flags.invite !== undefined)
+    if (flags.invite !== undefined) {
+      ensureOnlyJoining(flags)
       return (await import('../sign-in/join.ts')).join(cli, { ...flags, invite: flags.invite })
+    }
     const server = await whichServer(cli)
     if (server.isSetUp) return alreadyThere(cli, server)
     return found(cli, server.url, flags)

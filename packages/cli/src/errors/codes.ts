@@ -50,6 +50,11 @@ export const CLI_CODES = {
     about:
       'The session of this profile has ended, and there is nobody to ask for the passphrase. Run `strongroom login`, or give STRONGROOM_PASSPHRASE_FILE.',
   },
+  not_confirmed: {
+    exitCode: EXIT.signIn,
+    about:
+      'You have joined with an invite and were never signed in. An administrator has to confirm your key first: `strongroom user endorse EMAIL`. A wrong passphrase is refused alike, since the server does not tell which it is.',
+  },
   keys_locked: {
     exitCode: EXIT.signIn,
     about:

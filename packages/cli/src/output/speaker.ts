@@ -85,7 +85,7 @@ function errorText({ code, message, hint, details, docs, requestId, evidence }: 
   if (details && /\bdetails\b/i.test(hint ?? ''))
     for (const line of detailLines(details)) lines.push(`  ${style.dim('details')}   ${safeText(line)}`)
   if (evidence) lines.push(`  ${style.dim('evidence')}  ${safeText(evidence)}`)
-  const where = [docs, requestId].filter(Boolean).join('   ')
-  if (where !== '') lines.push(`  ${style.dim('docs')}      ${where}`)
+  if (docs) lines.push(`  ${style.dim('docs')}      ${[docs, requestId].filter(Boolean).join('   ')}`)
+  else if (requestId) lines.push(`  ${style.dim('request')}   ${requestId}`)
   return lines.join('\n')
 }

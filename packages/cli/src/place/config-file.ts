@@ -17,6 +17,8 @@ export interface Profile {
   /** Parameters of passphrase stretching that were seen last; weaker ones are refused. */
   readonly kdf?: string
   readonly device_id?: string
+  /** Of a person who has joined with an invite and was never signed in: whether the key is confirmed is not known here. */
+  readonly waiting?: boolean
   /** Of an agent: `keys`, `env:NAME` or `file:PATH`. */
   readonly bundle?: string
   /** Of an agent: its id. */

@@ -26,8 +26,25 @@ export async function keepPerson(
   const { accessToken, expiresAt, kdf, userId: user } = person
   const secrets: PersonSecrets = { deviceSecret, accessToken, expiresAt, privateKey: person.exportPem().reveal() }
   await (await cli.keyStore()).put(name, JSON.stringify(secrets))
-  await keepProfile(cli, name, { ...profile, kdf, user })
+  const { waiting: _, ...confirmed } = profile
+  await keepProfile(cli, name, { ...confirmed, kdf, user })
   return secrets
+}
+
+/** Who has joined and is not confirmed yet is refused like one whose passphrase is wrong: the server tells nobody which it is. */
+export async function explainingWait<T>(profile: Profile | undefined, work: () => Promise<T>): Promise<T> {
+  return work().catch((cause: unknown) => {
+    const { waiting, email = '' } = profile ?? {}
+    if (!waiting || (cause as { code?: unknown }).code !== 'login_failed') throw cause
+    throw new CliError(
+      'not_confirmed',
+      `the key of ${email} may not be confirmed yet, or the passphrase is not right`,
+      {
+        fix: shellLine`strongroom user endorse ${email}   is what an administrator types; then try again`,
+        cause,
+      },
+    )
+  })
 }
 
 export async function keepProfile(cli: Cli, name: string, profile: Profile, isDefault = false): Promise<void> {
@@ -62,14 +79,16 @@ export async function signInAgain(cli: Cli, name: string, profile: Profile): Pro
     throw new CliError('session_expired', `the session of ${email} has ended`, { fix: 'strongroom login' })
   const passphrase = await passphraseFor(cli.keyPlace, `Passphrase of ${email}`)
   const { login } = await import('@strongroom/sdk')
-  const person = await login({
-    baseUrl: profile.server,
-    email,
-    passphrase,
-    deviceSecret,
-    trustAnchor: profile.trust_anchor,
-    lastKdf: profile.kdf,
-    deviceInstallationId: profile.device_id,
-  })
+  const person = await explainingWait(profile, () =>
+    login({
+      baseUrl: profile.server,
+      email,
+      passphrase,
+      deviceSecret,
+      trustAnchor: profile.trust_anchor,
+      lastKdf: profile.kdf,
+      deviceInstallationId: profile.device_id,
+    }),
+  )
   return keepPerson(cli, name, profile, person, deviceSecret)
 }

@@ -58,19 +58,19 @@ async function keep(cli: Cli, server: string, name: string, accepted: Accepted):
     trust_anchor: trustAnchor,
     email,
     device_id: newDeviceId(),
+    waiting: true,
   })
 }
 
 export async function join(cli: Cli, flags: JoinFlags): Promise<Result> {
   const { link, server } = await linkFrom(cli, flags.invite)
   const url = serverOf(cli) === undefined && server !== undefined ? server : (await whichServer(cli)).url
-  const passphrase = await choosePassphrase(cli, { file: flags['passphrase-file'], own: [] })
   const { acceptInvite } = await import('@strongroom/sdk')
-  const { parseInviteLink } = await import('@strongroom/protocol')
-  const { org } = parseInviteLink(link)
-  const name = ensureProfileName(await newProfileName(cli, org))
+  const orgName = await orgNameOf(url, link)
+  const passphrase = await choosePassphrase(cli, { file: flags['passphrase-file'], own: [] })
+  const name = ensureProfileName(await newProfileName(cli, orgName))
   const store = await readyKeyStore(cli, passphrase)
-  const kit = await reserveKit(cli, org, flags.kit)
+  const kit = await reserveKit(cli, orgName, flags.kit)
   const accepted = await withProgress(cli, 'making your keys on this machine', () =>
     acceptInvite({ baseUrl: url, link, passphrase }),
   ).catch(async (error: unknown) => {
@@ -80,18 +80,28 @@ export async function join(cli: Cli, flags: JoinFlags): Promise<Result> {
   const { orgId, email, identity, trustAnchor, codes } = accepted
   await kit.write(kitOf({ server: url, orgId, email, kid: identity.kid, trustAnchor, codes }))
   await keep(cli, url, name, accepted)
-  return joined(cli, { accepted, url, name, kit: kit.path, keyStore: { kind: store.kind, where: store.where(name) } })
+  const keyStore = { kind: store.kind, where: store.where(name) }
+  return joined(cli, { accepted, orgName, url, name, kit: kit.path, keyStore })
+}
+
+/** What the server calls the organisation; which one it is, only the link says. */
+async function orgNameOf(baseUrl: string, link: string): Promise<string> {
+  const { createClient } = await import('@strongroom/sdk')
+  const { parseInviteLink } = await import('@strongroom/protocol')
+  const { org } = await createClient({ baseUrl }).invites.show({ params: { id: parseInviteLink(link).inviteId } })
+  return org.name
 }
 
 interface Joined {
   readonly accepted: Accepted
+  readonly orgName: string
   readonly url: string
   readonly name: string
   readonly kit: string
   readonly keyStore: { readonly kind: string; readonly where: string }
 }
 
-async function joined(cli: Cli, { accepted, url, name, kit, keyStore }: Joined): Promise<Result> {
+async function joined(cli: Cli, { accepted, orgName, url, name, kit, keyStore }: Joined): Promise<Result> {
   const { parseTrustAnchor } = await import('@strongroom/protocol')
   const { orgId, userId, email, identity, trustAnchor } = accepted
   const logKey = logKeyOf(trustAnchor)
@@ -100,7 +110,7 @@ async function joined(cli: Cli, { accepted, url, name, kit, keyStore }: Joined):
     data: {
       status: 'joined',
       server: url,
-      org: { id: orgId },
+      org: { id: orgId, name: orgName },
       person: { id: `user:${userId}`, email },
       profile: name,
       keyId: identity.kid,
@@ -110,7 +120,7 @@ async function joined(cli: Cli, { accepted, url, name, kit, keyStore }: Joined):
       keyStore,
     },
     text: [
-      `${tick} Joined          ${orgId}, as ${safeText(email)}; an administrator confirms your key now`,
+      `${tick} Joined          ${safeText(orgName)}, as ${safeText(email)}; an administrator confirms your key now`,
       `${tick} Your key        ${identity.kid}`,
       `${tick} Recovery kit    ${shownKit(cli, kit)}   keep it offline, we have no copy`,
       `${tick} Log key pinned  ${logKey}`,

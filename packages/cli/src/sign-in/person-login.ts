@@ -6,7 +6,7 @@ import type { Result } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
 import type { Profile } from '../place/config-file.ts'
 import type { PersonSecrets } from '../place/credentials.ts'
-import { keepPerson } from '../place/sign-in.ts'
+import { explainingWait, keepPerson } from '../place/sign-in.ts'
 import { withProgress } from '../prompt/progress.ts'
 import { kitOf, newDeviceId } from './kept-person.ts'
 import type { LoginFlags } from './login-flags.ts'
@@ -37,9 +37,9 @@ async function whereTo(cli: Cli, profile: Profile | undefined, flags: LoginFlags
 }
 
 /** A wrong device secret shows as keys that do not open: that is said in words that help. */
-async function explained<T>(cli: Cli, work: () => Promise<T>): Promise<T> {
+async function explained<T>(cli: Cli, profile: Profile | undefined, work: () => Promise<T>): Promise<T> {
   try {
-    return await work()
+    return await explainingWait(profile, work)
   } catch (error) {
     const { code } = error as { code?: string }
     if (code === 'aead')
@@ -128,7 +128,7 @@ export async function renewSession(cli: Cli, name: string, profile: Profile, fla
   const passphrase = await existingPassphrase(cli, flags['passphrase-file'], `Passphrase of ${email}`)
   const server = serverOf(cli) ?? profile.server
   const person = await withProgress(cli, 'signing in', () =>
-    explained(cli, () =>
+    explained(cli, profile, () =>
       login({
         baseUrl: server,
         email,
@@ -163,7 +163,7 @@ export async function loginHere(
   const passphrase = await existingPassphrase(cli, flags['passphrase-file'], `Passphrase of ${email}`)
   const deviceInstallationId = newDeviceId()
   const person = await withProgress(cli, 'signing in', () =>
-    explained(cli, () =>
+    explained(cli, profile, () =>
       login({ baseUrl: server, email, passphrase, deviceSecret, trustAnchor, deviceInstallationId }),
     ),
   )
@@ -190,7 +190,7 @@ export async function recoverPerson(
   const fresh = await reserveKit(cli, profile?.org ?? email.split('@')[0] ?? 'strongroom', flags['new-kit'])
   const deviceInstallationId = newDeviceId()
   const person = await withProgress(cli, 'opening your keys with the recovery code', () =>
-    explained(cli, () =>
+    explained(cli, profile, () =>
       recover({ baseUrl: server, email, recoveryCode, newPassphrase, trustAnchor, deviceInstallationId }),
     ),
   ).catch(async (error: unknown) => {
