@@ -1,11 +1,13 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { nextFor } from '../src/commands/agent/create.ts'
 import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: keys of an agent in the open or shown by any verb but `bundle`, a bundle shown to a coding agent, an agent left behind
-// by a create that failed, old keys that are lost before the new ones count, something ended without asking. Seen red: limits that are
+// by a create that failed, old keys that are lost before the new ones count, something ended without asking,
+// a next step that fails. Seen red: limits that are
 // not sent, a day that does not exist, limits that cannot be taken away; of a simulated call, a vault that is not found by its name, an
 // address that is not sent, a refusal that ends like a success.
 
@@ -103,6 +105,16 @@ it('says who can give a vault key that is missing, with exit code 4', async () =
   const lonely = await machine.call(['agent', 'test', 'empty-bot', '--json'])
   expect(lonely.error()).toMatchObject({ code: 'no_wrapped_key', exitCode: 4 })
   expect(lonely.error().hint).toContain('strongroom vault share')
+})
+
+it('ends with a command that works: without a vault, with one, and with several', () => {
+  const [prod, ci] = (['prod', 'ci west'] as const).map((vault) => ({ vault, role: 'read' as const }))
+  if (!prod || !ci) throw new Error('two vaults')
+  expect(nextFor({ name: 'bot', vaults: [] }, 'bot-2', '')).toBe('strongroom vault share VAULT --with bot')
+  expect(nextFor({ name: 'bot', vaults: [prod] }, 'bot', 'KEY')).toBe('strongroom run --profile bot -- printenv KEY')
+  expect(nextFor({ name: 'bot', vaults: [ci, prod] }, 'bot', '')).toBe(
+    "strongroom run --profile bot --vault 'ci west' -- printenv",
+  )
 })
 
 it('leaves no agent and no profile behind where making it failed', async () => {

@@ -68,6 +68,14 @@ interface Made {
   readonly variable: string | undefined
 }
 
+/** Without a vault there is nothing to run with, and of several one has to be named. */
+export function nextFor({ name, vaults }: Pick<Plan, 'name' | 'vaults'>, profile: string, variable: string): string {
+  const [first, ...others] = vaults
+  if (first === undefined) return shellLine`strongroom vault share VAULT --with ${name}`
+  const source = others.length === 0 ? '' : shellLine` --vault ${first.vault}`
+  return `${shellLine`strongroom run --profile ${profile}`}${source} -- printenv ${variable}`.trimEnd()
+}
+
 async function created(cli: Cli, { plan, profile, made, variable = '' }: Made): Promise<Result> {
   const { decodePem } = await import('@strongroom/protocol')
   const { generateRuntimeKey, keyWords } = await import('@strongroom/sdk')
@@ -99,7 +107,7 @@ async function created(cli: Cli, { plan, profile, made, variable = '' }: Made): 
       'To run it on another machine, move one string:',
       shellLine`   strongroom agent bundle ${profile} > ${profile}.bundle`,
     ].join('\n'),
-    next: `${shellLine`strongroom run --profile ${profile} -- printenv`} ${variable}`.trimEnd(),
+    next: nextFor(plan, profile, variable),
   }
 }
 
