@@ -42,6 +42,11 @@ const refused = async (args: readonly string[], code: string, exitCode: number, 
 const listed = (item: string): Promise<Listed[]> => jsonOf<Listed[]>(machine, ['file', 'list', item])
 const sha256 = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex')
 
+it('says what comes first where file and place were swapped', async () => {
+  const { message, hint } = (await machine.call(['file', 'put', 'prod/tls', 'server.pem', '--json'])).error()
+  expect(`${message}; ${hint}`).toMatch(/^a file is in an item: vault\/item.*; strongroom file put FROM TO /)
+})
+
 it('puts a file and gets it back whole, under its name, readable by its owner, and writes over nothing unasked', async () => {
   writeFileSync(at('server.pem'), 'BEGIN secret END\n')
   const put = await machine.call(['file', 'put', 'server.pem', 'prod/tls'])

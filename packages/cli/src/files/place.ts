@@ -7,14 +7,24 @@ import { fieldOrItem, isField } from '../place/reference.ts'
 
 // `vault/item/name` of a file. Names are for people: two files of an item may have the same, and then their ids tell them apart.
 
+function placeIn(text: string): ReturnType<typeof fieldOrItem> | undefined {
+  try {
+    return fieldOrItem(text)
+  } catch {
+    return undefined
+  }
+}
+
 export interface FilePlace {
   readonly vault: string
   readonly item: string
   readonly name: string | undefined
 }
 
-export function filePlace(text: string): FilePlace {
-  const place = fieldOrItem(text)
+/** `fix` is the next step for who has written something else. */
+export function filePlace(text: string, fix = 'such as prod/tls or prod/tls/server.pem'): FilePlace {
+  const place = placeIn(text)
+  if (!place) throw new CliError('usage', 'a file is in an item: vault/item, or vault/item/name', { fix })
   return { vault: place.vault, item: place.item, name: isField(place) ? place.field : undefined }
 }
 
