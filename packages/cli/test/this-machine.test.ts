@@ -13,7 +13,7 @@ import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a code that cannot be explained, a setting that would unpin an organisation, a report that names people, places or
-// secrets, a doctor that is well although the server is gone or is none, a pinned Node that is not the repository's,
+// secrets, a doctor that is well although the server is gone or is none, or that says of a damaged file only that it is, a pinned Node that is not the repository's,
 // an address of the console that leads nowhere (seen red: /log and /access), help with another command than was asked for (seen red).
 
 let world: World
@@ -56,7 +56,9 @@ it('finds everything well where it is, and looks at what matters', async () => {
     'log',
     'vault payroll',
   ])
-  expect((await machine.call(['doctor'])).stdout).toMatch(/^✓ node/)
+  const { stdout } = await machine.call(['doctor'])
+  expect(stdout).toMatch(/^✓ node/)
+  expect(stdout).toMatch(/\b1 item verified/)
 })
 
 it('writes a report without people, places, names and secrets', async () => {
@@ -95,6 +97,14 @@ it('says what is wrong and how to fix it: no server, another server, a clock tha
   await keepEvidence(evidence, { at: Date.now(), code: 'log_fork' } as never)
   const alarmed = (await own.call(['doctor', '--json'])).json().data as Doctor
   expect(alarmed.checks.find(({ name }) => name === 'evidence')).toMatchObject({ state: 'failed' })
+  const { trust } = await jsonOf<{ trust: string }>(own, ['config', 'path'])
+  writeFileSync(trust, '{"version":')
+  const damaged = (await own.call(['doctor', '--json'])).json().data as Doctor
+  expect(damaged.checks.find(({ name }) => name === 'trust store')).toMatchObject({
+    state: 'failed',
+    code: 'file_unreadable',
+    fix: expect.stringContaining(`mv ${trust} `),
+  })
 })
 
 it('explains every code there is: of this program, the server, the protocol and the SDK', async () => {

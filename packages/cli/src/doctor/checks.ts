@@ -102,12 +102,22 @@ const credential: Check = {
   },
 }
 
+const counted = (n: number, what: string): string => `${n} ${what}${n === 1 ? '' : 's'}`
+
 const trustStore: Check = {
   name: 'trust store',
   look: async (cli) => {
     const { fileTrust } = await import('@strongroom/sdk')
-    await fileTrust(cli.paths.trust).read()
-    return cli.paths.trust
+    const { trust } = cli.paths
+    await fileTrust(trust)
+      .read()
+      .catch((cause: unknown) => {
+        throw new CliError('file_unreadable', `${trust} cannot be read, or is damaged`, {
+          fix: shellLine`mv ${trust} ${trust}.damaged   forgets what was seen here so far; a copy of the file put back does not`,
+          cause,
+        })
+      })
+    return trust
   },
 }
 
@@ -140,7 +150,7 @@ const evidence: Check = {
   look: async ({ paths }) => {
     const files = await readdir(paths.evidence).catch(() => [])
     if (files.length === 0) return 'no alarm was ever raised here'
-    throw new CliError('unhealthy', `${files.length} alarms were raised here`, {
+    throw new CliError('unhealthy', `${counted(files.length, 'alarm')} raised here`, {
       fix: `look into ${paths.evidence}, show it to whoever is responsible for security, then move it away`,
     })
   },
@@ -160,7 +170,7 @@ const vaultKeys: Check = {
       try {
         const items = await strongroom.items.list(name, { signal: cli.signal })
         await strongroom.secrets.env({ vault: name }, { signal: cli.signal, offline: false })
-        results.push({ name: title, state: 'ok', detail: `opens, ${items.length} items verified` })
+        results.push({ name: title, state: 'ok', detail: `opens, ${counted(items.length, 'item')} verified` })
       } catch (error) {
         const isMissing = (error as { name?: string }).name === 'NoWrappedKeyError'
         const fix = shellLine`an administrator of the vault runs: strongroom vault share ${name} --with YOU`
