@@ -132,6 +132,7 @@ it('understands flags before and after, with = and without, and refuses what it 
   expect(input).toMatchObject({ args: { name: 'prod' }, flags: { class: 'public' } })
   expect(globals).toMatchObject({ json: true, profile: 'x', quiet: false })
   expect(() => parseInput(['prod', '--clas', 'public'], create, 'vault create')).toThrow(/--clas is not a flag/)
+  expect(() => parseInput(['prod', '-x'], create, 'vault create')).toThrow(/^-x is not a flag/)
   expect(() => parseInput(['prod', '--class', 'secret'], create, 'vault create')).toThrow(/unknown/)
   expect(() => parseInput([], create, 'vault create')).toThrow(/NAME is missing/)
   expect(() => parseInput(['prod', '--class'], create, 'vault create')).toThrow(/needs a value/)

@@ -69,7 +69,7 @@ function parseWords(words: readonly string[], flags: Flags, where: string): Pars
       continue
     }
     const flag = Object.hasOwn(flags, named.name) ? flags[named.name] : undefined
-    if (!flag) throw unknownFlag(named.name, flags, where)
+    if (!flag) throw unknownFlag(word, named, flags, where)
     if (flag.kind === 'switch') {
       if (named.inline !== undefined) throw new CliError('usage', `--${named.name} takes no value`)
       values[named.name] = true
@@ -87,9 +87,10 @@ function parseWords(words: readonly string[], flags: Flags, where: string): Pars
 
 const usageOfFlag = (name: string, { value = 'VALUE' }: Flag): string => `write --${name} ${value}`
 
-function unknownFlag(name: string, flags: Flags, where: string): CliError {
+function unknownFlag(word: string, { name }: Word, flags: Flags, where: string): CliError {
   const near = nearest(name, Object.keys(flags))
-  return new CliError('usage', `--${name} is not a flag of ${where}`, {
+  const typed = word.startsWith('--') ? `--${name}` : word
+  return new CliError('usage', `${typed} is not a flag of ${where}`, {
     fix: near ? `did you mean --${near}?` : `strongroom ${where} --help lists them`,
   })
 }
