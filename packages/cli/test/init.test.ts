@@ -7,6 +7,7 @@ import { type Harness, startHarness } from '../../server/test/harness.ts'
 import { setupToken } from '../../server/test/people.ts'
 import { pathsOf } from '../src/place/paths.ts'
 import { judgePassphrase } from '../src/sign-in/passphrase.ts'
+import { slugOf } from '../src/sign-in/recovery-kit.ts'
 import { keepLocalServer, localServerAt } from '../src/up/local-server.ts'
 import { jsonOf } from './shapes.ts'
 import { type Ended, type Machine, makeMachine, startWorld } from './world.ts'
@@ -135,6 +136,10 @@ it('refuses to use a server that has its organisation, and names the ways in', a
   const refused = await other.call(['init', '--server', h.url, '--json'])
   expect(refused.error()).toMatchObject({ code: 'already_set_up', exitCode: 6 })
   expect(refused.error().hint).toMatch(/strongroom login.*--invite/)
+})
+
+it('names the kit after the organisation in plain letters, also where its name has others', () => {
+  expect(['Nörd', 'Café Crème & Co.', '東京'].map(slugOf)).toEqual(['nord', 'cafe-creme-co', 'strongroom'])
 })
 
 it('joins with an invite from a file, and works once an administrator has confirmed the key', async () => {
