@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process'
 import { createCipheriv, randomBytes, scryptSync } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -12,8 +11,7 @@ import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a dry run that writes, a second run that doubles items or passes over new fields (seen red), a value that is written over, a
 // file that may be deleted although it is the only copy (seen red), a value in what is printed, an archive that opens with another
-// passphrase or can be read, a value in git history that is not found, a found value that is shown, a path that is taken from where this
-// process runs; two items of one name in a vault (seen red: names counted by folder, and a counted name that the file has itself), two
+// passphrase or can be read, a path that is taken from where this process runs; two items of one name in a vault (seen red: names counted by folder, and a counted name that the file has itself), two
 // fields of one label (seen red: labels as they come, and one that the dry run does not name); an import that ends half-way at a value, a name or
 // a number of fields there is no room for (seen red: nothing left out, a name made too long, half of a character), and a file said to be
 // needed no more although it has documents, passkeys or earlier passwords that are not here. Of archives, seen red: attachments that stay
@@ -414,29 +412,4 @@ it('still opens an archive of before, which had no place for attachments', async
   expect(done).toMatchObject({ imported: 1, complete: true })
   expect((await machine.call(['read', 'former/card/pin'])).stdout).toBe('1234')
   expect((await machine.call(['read', 'former/card/pin 2'])).stdout).toBe('5678')
-})
-
-it('finds own values in files and git history in any form, says which and where, and never shows them', async () => {
-  const folder = join(machine.home, 'repo')
-  mkdirSync(folder)
-  const git = (...args: string[]) =>
-    execFileSync('git', ['-C', folder, '-c', 'user.name=t', '-c', 'user.email=t@t', ...args])
-  git('init', '-q')
-  writeFileSync(join(folder, 'old.txt'), `first\nkey: ${Buffer.from(CANARY).toString('base64')}\n`)
-  git('add', '.')
-  git('commit', '-qm', 'one')
-  writeFileSync(join(folder, 'old.txt'), 'clean\n')
-  git('commit', '-qam', 'two')
-  const clean = await machine.call(['scan', folder])
-  expect(clean).toMatchObject({ code: 0 })
-  const found = await machine.call(['scan', folder, '--history', '--vault', 'prod', '--json'])
-  expect(found.code).toBe(6)
-  expect(found.json().data).toMatchObject({ found: [{ path: 'old.txt', line: 2, ref: 'sr://prod/env/STRIPE_KEY' }] })
-  expect(found.stdout).not.toContain(CANARY)
-  writeFileSync(join(folder, 'new.txt'), CANARY)
-  git('add', '.')
-  expect((await machine.call(['scan', folder, '--staged'])).code).toBe(6)
-  const hook = await jsonOf<{ hook: string }>(machine, ['scan', folder, '--install-hook'])
-  expect(statSync(hook.hook).mode & 0o111).not.toBe(0)
-  expect((await machine.call(['scan', machine.home, '--staged', '--json'])).error().code).toBe('not_a_repository')
 })

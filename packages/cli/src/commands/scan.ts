@@ -3,6 +3,7 @@ import type { Secret } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { EXIT } from '../errors/codes.ts'
 import { arg, command, flag } from '../model/command.ts'
+import { safeText } from '../output/safe-text.ts'
 import { table } from '../output/table.ts'
 import { withProgress } from '../prompt/progress.ts'
 
@@ -13,6 +14,7 @@ interface Finding {
   readonly path: string
   readonly line: number
   readonly commit?: string
+  readonly blob?: string
 }
 
 /** Every value this caller can open; they stay in this process. */
@@ -31,24 +33,38 @@ async function ownSecrets(cli: Cli, vaults: readonly string[]): Promise<readonly
 }
 
 async function search(cli: Cli, root: string, flags: { staged: boolean; history: boolean; vault: readonly string[] }) {
-  const [{ matcherOf }, places] = [await import('../scan/matcher.ts'), await import('../scan/places.ts')]
+  const { matcherOf } = await import('../scan/matcher.ts')
+  const { filePlaces } = await import('../scan/places.ts')
+  const { commitsOf, historyPlaces, stagedPlaces } = await import('../scan/git-places.ts')
   const skipped: string[] = []
+  const onSkipped = (path: string): void => void skipped.push(path)
   return withProgress(cli, 'reading your values', async (progress) => {
     const matcher = matcherOf(await ownSecrets(cli, flags.vault))
     const found: Finding[] = []
     let looked = 0
     const sources = flags.staged
-      ? [places.stagedPlaces(root)]
-      : [places.filePlaces(root, (path) => skipped.push(path)), ...(flags.history ? [places.historyPlaces(root)] : [])]
+      ? [stagedPlaces(root, onSkipped)]
+      : [filePlaces(root, onSkipped), ...(flags.history ? [historyPlaces(root, onSkipped)] : [])]
     for (const source of sources)
-      for await (const { path, commit, bytes } of source) {
+      for await (const { path, blob, bytes } of source) {
         looked += 1
         if (looked % 50 === 0) progress.update(`${looked} files, ${found.length} found`)
-        for (const { ref, line } of matcher.find(bytes)) found.push({ ref, path, line, ...(commit && { commit }) })
+        for (const { ref, line } of matcher.find(bytes)) found.push({ ref, path, line, ...(blob && { blob }) })
         cli.signal.throwIfAborted()
       }
-    return { values: matcher.count, looked, skipped, found }
+    const commits = await commitsOf(root, new Set(found.flatMap(({ blob }) => blob ?? [])))
+    const commitOf = ({ blob = '' }: Finding) => (commits.has(blob) ? { commit: commits.get(blob) } : {})
+    return { values: matcher.count, looked, skipped, found: found.map((one) => ({ ...one, ...commitOf(one) })) }
   })
+}
+
+const NAMED = 5
+
+function skippedWords(skipped: readonly string[]): string {
+  const [files, was] = skipped.length === 1 ? ['file is', 'was'] : ['files are', 'were']
+  const more = skipped.length > NAMED ? ` and ${skipped.length - NAMED} more` : ''
+  const names = skipped.slice(0, NAMED).map(safeText).join(', ')
+  return `${skipped.length} ${files} too large or unreadable and ${was} not looked at: ${names}${more}`
 }
 
 export const scan = command({
@@ -79,8 +95,7 @@ export const scan = command({
       }
     }
     const data = await search(cli, root, flags)
-    if (data.skipped.length > 0)
-      cli.say(`${data.skipped.length} files are too large or unreadable and were not looked at`)
+    if (data.skipped.length > 0) cli.say(skippedWords(data.skipped))
     if (data.found.length === 0)
       return { data, text: `${cli.style.good('✓')} none of ${data.values} values in ${data.looked} files` }
     const text = table(
@@ -88,7 +103,7 @@ export const scan = command({
       [
         { title: 'VALUE OF', of: ({ ref }) => ref },
         { title: 'FILE', of: ({ path, line }) => `${path}:${line}` },
-        { title: 'GIT', of: ({ commit }) => commit?.slice(0, 10) },
+        { title: 'GIT', of: ({ commit, blob }) => commit?.slice(0, 10) ?? (blob && `blob ${blob.slice(0, 10)}`) },
       ],
       cli.style,
     )

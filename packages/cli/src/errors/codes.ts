@@ -114,6 +114,11 @@ export const CLI_CODES = {
     exitCode: EXIT.invalid,
     about: 'The folder is no git repository, and --history, --staged and --install-hook need one.',
   },
+  git_failed: {
+    exitCode: EXIT.invalid,
+    about:
+      'Git is not installed, or it refused what it was asked; the message has its words. Not everything was looked at.',
+  },
   input_required: {
     exitCode: EXIT.usage,
     about:

@@ -18,19 +18,31 @@ export interface Matcher {
   find(bytes: Buffer): readonly Hit[]
 }
 
+/** What is kept in several places is one value, found once and reported for each of them. */
+function byValue(secrets: readonly Secret[]): readonly (readonly Secret[])[] {
+  const groups = new Map<string, Secret[]>()
+  for (const secret of secrets) {
+    const value = Buffer.from(secret.bytes()).toString('latin1')
+    groups.set(value, [...(groups.get(value) ?? []), secret])
+  }
+  return [...groups.values()]
+}
+
 export function matcherOf(secrets: readonly Secret[]): Matcher {
   const usable = secrets.filter((secret) => secret.bytes().length >= SHORTEST)
-  const names = usable.map((secret, i) => [String(i), secret.bytes()] as const)
+  const values = byValue(usable)
+  const names = values.map(([secret], i) => [String(i), secret?.bytes() ?? new Uint8Array()] as const)
   const findIn = (text: string): readonly Hit[] => {
     const redactor = makeRedactor(names, { label: (name) => `${MARK}${name}${MARK}` })
     const marked = redactor.write(text.replaceAll(MARK, ' ')) + redactor.end()
     if (Object.keys(redactor.hits).length === 0) return []
-    return marked.split('\n').flatMap((line, i) =>
-      [...line.matchAll(/\uE000(\d+)\uE000/g)].map((match) => ({
-        ref: usable[Number(match[1])]?.ref ?? '',
-        line: i + 1,
-      })),
-    )
+    return marked
+      .split('\n')
+      .flatMap((line, i) =>
+        [...line.matchAll(/\uE000(\d+)\uE000/g)].flatMap((match) =>
+          (values[Number(match[1])] ?? []).map(({ ref }) => ({ ref, line: i + 1 })),
+        ),
+      )
   }
   return {
     count: usable.length,
