@@ -1,11 +1,12 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Scene, SECRETS, startScene } from './run/scene.ts'
 import { jsonOf } from './shapes.ts'
 
 // Catches: words among the data, a value shown to a coding agent, a format that its reader reads otherwise, a file that others can
-// read or that was there before, half a file, no JSON where --json stands beside a format. Seen red: the format asked about first.
+// read or that was there before, half a file, no JSON where --json stands beside a format. Seen red: the format asked about first, and
+// letters that are lost where a file is not UTF-8.
 
 let scene: Scene
 beforeAll(async () => {
@@ -105,4 +106,32 @@ it('writes nothing where a reference leads nowhere or cannot stand where it stan
   const wrong = await call(['inject', '-i', unsafe, '-o', out, '--type', 'yaml', '--json'])
   expect(wrong.error()).toMatchObject({ code: 'template_invalid', exitCode: 6 })
   expect(existsSync(out)).toBe(false)
+})
+
+it('refuses a file that is not UTF-8, and says how to make it so', async () => {
+  const { home } = scene.person
+  const latin = Buffer.from('# gr\xfc\xdfe\nURL=sr://prod/app/DATABASE_URL\n', 'latin1')
+  const file = join(home, 'latin.env')
+  writeFileSync(file, latin)
+  for (const args of [
+    ['env', '--json', '--dotenv', file],
+    ['run', '--json', '--dotenv', file, '--', 'true'],
+    ['inject', '--json', '-i', file],
+  ]) {
+    const refused = await call(args)
+    expect(refused.stdout, args[0]).toBe('')
+    expect(refused.error(), args[0]).toMatchObject({
+      code: 'file_unreadable',
+      message: `${file} is not UTF-8`,
+      hint: `iconv -f ISO-8859-1 -t UTF-8 ${file} > ${file}.utf8`,
+    })
+  }
+  writeFileSync(file, Buffer.concat([Buffer.of(0xff, 0xfe), Buffer.from('A=b\n', 'utf16le')]))
+  expect((await call(['env', '--dotenv', file, '--json'])).error().hint).toContain('iconv -f UTF-16 ')
+  const project = join(home, 'latin')
+  mkdirSync(project)
+  writeFileSync(join(project, 'strongroom.toml'), Buffer.from('[env]\nA = "gr\xfc\xdfe"\n', 'latin1'))
+  expect((await call(['env', '--json'], { cwd: project })).error().message).toMatch(/strongroom.toml is not UTF-8/)
+  const piped = await scene.person.call(['inject', '--json'], { input: latin })
+  expect(piped.error()).toMatchObject({ code: 'file_unreadable', message: 'standard input is not UTF-8' })
 })

@@ -14,7 +14,7 @@ import { type Machine, startWorld, type World } from './world.ts'
 // passphrase or can be read, a path that is taken from where this process runs; two items of one name in a vault (seen red: names counted by folder, and a counted name that the file has itself), two
 // fields of one label (seen red: labels as they come, and one that the dry run does not name); an import that ends half-way at a value, a name or
 // a number of fields there is no room for (seen red: nothing left out, a name made too long, half of a character), and a file said to be
-// needed no more although it has documents, passkeys or earlier passwords that are not here. Of archives, seen red: attachments that stay
+// needed no more although it has documents, passkeys or earlier passwords that are not here, or letters that are not UTF-8 (seen red). Of archives, seen red: attachments that stay
 // behind, one of the same size that is taken for the same, segments that can change places or be cut off, and what ends an export said
 // to be the fault of the file.
 
@@ -42,6 +42,29 @@ const labelsOf = async (ref: string): Promise<string> => {
     .sort()
     .join(' ')
 }
+
+it('brings nothing from a file that is not UTF-8, in which letters would be lost', async () => {
+  const umlauts = Buffer.from('gr\xfc\xdfe-4711', 'latin1')
+  const login = { name: 'a', type: 1, login: { password: 'PASSWORD' } }
+  const bitwarden = JSON.stringify({ encrypted: false, items: [login] }).split('PASSWORD')
+  const item = { overview: { title: 'a' }, details: { loginFields: [{ designation: 'password', value: 'PASSWORD' }] } }
+  const accounts = [{ vaults: [{ attrs: { name: 'latin' }, items: [item] }] }]
+  const onePassword = JSON.stringify({ accounts }).split('PASSWORD')
+  const within = ([before = '', after = '']: string[]): Buffer =>
+    Buffer.concat([Buffer.from(before), umlauts, Buffer.from(after)])
+  const files = {
+    dotenv: within(['DB_PASSWORD=', '\n']),
+    bitwarden: within(bitwarden),
+    '1password': Buffer.from(zipSync({ 'export.data': within(onePassword) })),
+  }
+  for (const [source, bytes] of Object.entries(files)) {
+    const file = join(machine.home, `latin.${source}`)
+    writeFileSync(file, bytes)
+    const refused = await machine.call(['import', source, file, '--vault', 'latin', '--yes', '--json'])
+    expect(refused.error(), source).toMatchObject({ message: expect.stringContaining('is not UTF-8'), exitCode: 6 })
+  }
+  expect(await jsonOf<unknown[]>(machine, ['vault', 'list'])).toEqual([])
+})
 
 it('imports dotenv into a vault, shows first what it would do, and brings nothing twice', async () => {
   const file = machine.file('.env', `STRIPE_KEY=${CANARY}\nEMPTY=\nURL="https://x.test/a b"\n`)

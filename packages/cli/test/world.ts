@@ -41,7 +41,7 @@ export interface Ended {
 
 export interface CallOptions {
   readonly env?: Readonly<Record<string, string>>
-  readonly input?: string
+  readonly input?: string | Buffer
   readonly cwd?: string
 }
 

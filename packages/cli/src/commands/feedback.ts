@@ -1,6 +1,7 @@
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag } from '../model/command.ts'
 import { readAll } from '../place/standard-input.ts'
+import { pipedText } from '../place/utf8.ts'
 
 const CATEGORIES = ['missing_capability', 'bug', 'docs', 'other'] as const
 
@@ -17,7 +18,7 @@ export const feedback = command({
   next: 'strongroom doctor',
   output: async () => (await import('../schemas/feedback.ts')).feedbackShape,
   run: async (cli, { args, flags }) => {
-    const piped = cli.io.stdin.isTTY ? '' : (await readAll(cli.io.stdin, 20_000)).toString('utf8').trim()
+    const piped = cli.io.stdin.isTTY ? '' : pipedText(await readAll(cli.io.stdin, 20_000)).trim()
     const wanted = piped !== '' ? piped : args.summary
     if (args.summary.includes('\n')) throw new CliError('usage', 'the summary is one line')
     const strongroom = await cli.strongroom()

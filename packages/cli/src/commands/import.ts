@@ -9,6 +9,7 @@ import { arg, command, flag, type Result } from '../model/command.ts'
 import { table } from '../output/table.ts'
 import { readGiven } from '../place/given-file.ts'
 import { passphraseFor } from '../place/key-store.ts'
+import { utf8Text } from '../place/utf8.ts'
 
 const SOURCES = ['dotenv', '1password', 'bitwarden', 'archive'] as const
 
@@ -22,7 +23,7 @@ async function readSource(cli: Cli, source: string, path: string, item: string |
   }
   const bytes = await readGiven(cli, path)
   try {
-    return storable(await readOther(source, bytes, basename(path), item))
+    return storable(await readOther(source, bytes, path, item))
   } catch (error) {
     // What is asked of the file is not there in the form it should have.
     if (!(error instanceof TypeError)) throw error
@@ -30,10 +31,11 @@ async function readSource(cli: Cli, source: string, path: string, item: string |
   }
 }
 
-async function readOther(source: string, bytes: Buffer, file: string, item: string | undefined): Promise<Found> {
+async function readOther(source: string, bytes: Buffer, path: string, item: string | undefined): Promise<Found> {
   if (source === '1password') return (await import('../import/onepassword.ts')).readOnePassword(bytes)
-  if (source === 'bitwarden') return (await import('../import/bitwarden.ts')).readBitwarden(bytes.toString('utf8'))
-  return (await import('../import/dotenv.ts')).readDotenv(bytes.toString('utf8'), file, item)
+  const text = utf8Text(bytes, path)
+  if (source === 'bitwarden') return (await import('../import/bitwarden.ts')).readBitwarden(text)
+  return (await import('../import/dotenv.ts')).readDotenv(text, basename(path), item)
 }
 
 /** `FROM=VAULT`, for folders that shall be called otherwise here. */

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import type { NewField } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
 import {
@@ -87,20 +88,21 @@ interface Opened {
   fileOf(document: Document): FoundFile | undefined
 }
 
+const AGAIN = 'export again in the desktop app: File, Export, 1PUX'
+
 async function open(bytes: Uint8Array): Promise<Opened> {
-  const { unzipSync, strFromU8 } = await import('fflate')
+  const { unzipSync } = await import('fflate')
   try {
     const { 'export.data': data, ...files } = unzipSync(bytes)
     if (data) {
-      const { accounts = [] } = JSON.parse(strFromU8(data)) as Export
+      if (!isUtf8(data)) throw new CliError('import_unreadable', 'export.data in it is not UTF-8', { fix: AGAIN })
+      const { accounts = [] } = JSON.parse(Buffer.from(data).toString('utf8')) as Export
       return { accounts, fileOf: (document) => fileIn(files, document) }
     }
-  } catch {
-    // Said below.
+  } catch (error) {
+    if (error instanceof CliError) throw error
   }
-  throw new CliError('import_unreadable', 'this is not a .1pux export of 1Password', {
-    fix: 'export again in the desktop app: File, Export, 1PUX',
-  })
+  throw new CliError('import_unreadable', 'this is not a .1pux export of 1Password', { fix: AGAIN })
 }
 
 function fileIn(

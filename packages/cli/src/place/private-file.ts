@@ -3,20 +3,20 @@ import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { CliError } from '../errors/cli-error.ts'
 import { shellLine } from '../output/shell-line.ts'
+import { utf8Text } from './utf8.ts'
 
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'
 
 /** The text of a file, or nothing where there is none. */
 export async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8')
-  } catch (cause) {
+  const bytes = await readFile(path).catch((cause: unknown) => {
     if (isAbsent(cause)) return undefined
     throw new CliError('file_unreadable', `${path} cannot be read`, {
       fix: shellLine`check its owner and mode: ls -l ${path}`,
       cause,
     })
-  }
+  })
+  return bytes && utf8Text(bytes, path)
 }
 
 type Text = string | Uint8Array | AsyncIterable<Uint8Array>

@@ -6,6 +6,7 @@ import type { Result } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { readIfThere, writePrivate } from '../place/private-file.ts'
 import { readPiped } from '../place/standard-input.ts'
+import { pipedText } from '../place/utf8.ts'
 import { type FreshnessFlags, freshnessOf, readPart } from '../project/freshness.ts'
 import { nearestManifest } from '../project/nearest-manifest.ts'
 import type { Read } from '../project/read-sources.ts'
@@ -25,7 +26,7 @@ export interface InjectFlags extends SourceFlags, FreshnessFlags {
 const MAX_TEMPLATE_BYTES = 16 * 1024 * 1024
 
 async function templateOf(cli: Cli, file: string | undefined): Promise<string> {
-  if (file === undefined) return (await readPiped(cli, MAX_TEMPLATE_BYTES, '--in FILE')).toString('utf8')
+  if (file === undefined) return pipedText(await readPiped(cli, MAX_TEMPLATE_BYTES, '--in FILE'))
   const text = await readIfThere(resolve(cli.io.cwd, file))
   if (text === undefined) throw new CliError('file_unreadable', `${file} is not there`)
   return text

@@ -3,6 +3,7 @@ import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { readIfThere } from '../place/private-file.ts'
 import { readPiped } from '../place/standard-input.ts'
+import { pipedText } from '../place/utf8.ts'
 
 // Secrets come from a file, from standard input or from a person: never from the command line, which everybody on the machine
 // and the history of the shell can read.
@@ -14,7 +15,7 @@ export async function secretFromFile(cli: Cli, path: string, flag: string): Prom
   if (path === '-' && cli.isInteractive) return cli.ask.secret(`For ${flag} (hidden)`, `${flag} FILE`)
   const text =
     path === '-'
-      ? (await readPiped(cli, MOST_BYTES, `${flag} FILE`)).toString('utf8')
+      ? pipedText(await readPiped(cli, MOST_BYTES, `${flag} FILE`))
       : await readIfThere(resolve(cli.io.cwd, path))
   if (text === undefined)
     throw new CliError('file_unreadable', `there is no file ${path}`, { fix: `check the path given with ${flag}` })
