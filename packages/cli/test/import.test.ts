@@ -7,16 +7,17 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openArchive, SEGMENT, sealArchive } from '../src/archive/sealed-archive.ts'
 import { writePrivate } from '../src/place/private-file.ts'
 import { jsonOf } from './shapes.ts'
-import { type Machine, startWorld, type World } from './world.ts'
+import { type Machine, PASSPHRASE, startWorld, type World } from './world.ts'
 
 // Catches: a dry run that writes, a second run that doubles items or passes over new fields (seen red), a value that is written over, a
 // file that may be deleted although it is the only copy (seen red), a value in what is printed, an archive that opens with another
-// passphrase or can be read, a path that is taken from where this process runs; two items of one name in a vault (seen red: names counted by folder, and a counted name that the file has itself), two
-// fields of one label (seen red: labels as they come, and one that the dry run does not name); an import that ends half-way at a value, a name or
-// a number of fields there is no room for (seen red: nothing left out, a name made too long, half of a character), and a file said to be
-// needed no more although it has documents, passkeys or earlier passwords that are not here, or letters that are not UTF-8 (seen red). Of archives, seen red: attachments that stay
-// behind, one of the same size that is taken for the same, segments that can change places or be cut off, and what ends an export said
-// to be the fault of the file.
+// passphrase or can be read, a path that is taken from where this process runs; two items of one name in a vault (seen red: names counted by
+// folder, and a counted name that the file has itself), two fields of one label (seen red: labels as they come, and one that the dry run
+// does not name); an import that ends half-way at a value, a name or a number of fields there is no room for (seen red: nothing left out, a
+// name made too long, half of a character), and a file said to be needed no more although it has documents, passkeys or earlier passwords
+// that are not here, or letters that are not UTF-8 (seen red). Of archives, seen red: attachments that stay behind, one of the same size
+// that is taken for the same, segments that can change places or be cut off, and what ends an export said to be the fault of the file, and
+// the passphrase of the keys that seals one unasked.
 
 const CANARY = 'canary-9f31b7c2d4'
 
@@ -307,26 +308,50 @@ it('gives items of one name names of their own, also from two folders, and a sec
 
 it('exports an archive that only its passphrase opens, never over a file, and brings it back', async () => {
   const out = join(machine.home, 'backup.srx')
-  const env = { STRONGROOM_PASSPHRASE_FILE: machine.file('archive-pass', 'a long enough passphrase\n') }
-  const done = await jsonOf<{ items: number }>(machine, ['export', '--out', out], env)
+  const sealed = ['--passphrase-file', machine.file('archive-pass', 'a long enough passphrase\n')]
+  const done = await jsonOf<{ items: number }>(machine, ['export', '--out', out, ...sealed])
   expect(done.items).toBeGreaterThan(3)
   expect(statSync(out).mode & 0o777).toBe(0o600)
   expect(readFileSync(out).includes(CANARY)).toBe(false)
-  expect((await machine.call(['export', '--out', out, '--json'], { env })).error().code).toBe('file_unwritable')
-  const other = { STRONGROOM_PASSPHRASE_FILE: machine.file('other-pass', 'another long passphrase\n') }
-  const wrong = await machine.call(['import', 'archive', out, '--dry-run', '--json'], { env: other })
+  expect((await machine.call(['export', '--out', out, ...sealed, '--json'])).error().code).toBe('file_unwritable')
+  const other = ['--passphrase-file', machine.file('other-pass', 'another long passphrase\n')]
+  const wrong = await machine.call(['import', 'archive', out, ...other, '--dry-run', '--json'])
   expect(wrong.error().code).toBe('wrong_passphrase')
-  const back = await jsonOf<Imported>(machine, ['import', 'archive', out, '--map', 'prod=copy', '--yes'], env)
+  const back = await jsonOf<Imported>(machine, ['import', 'archive', out, ...sealed, '--map', 'prod=copy', '--yes'])
   expect(back.plan.find(({ vault }) => vault === 'copy')).toMatchObject({ items: ['env'] })
-  const short = { STRONGROOM_PASSPHRASE_FILE: machine.file('short-pass', 'short\n') }
-  const refused = await machine.call(['export', '--out', `${out}2`, '--json'], { env: short })
+  const short = ['--passphrase-file', machine.file('short-pass', 'short\n')]
+  const refused = await machine.call(['export', '--out', `${out}2`, ...short, '--json'])
   expect(refused.error().code).toBe('weak_passphrase')
   expect(existsSync(`${out}2`)).toBe(false)
   expect((await machine.call(['export', '--plaintext', '--json'])).stdout).toBe('')
 })
 
+it('keeps the passphrase of an archive and that of the keys apart', async () => {
+  const own = await world.founderMachine()
+  const login = own.file('login-pass', `${PASSPHRASE}\n`)
+  const sealed = ['--passphrase-file', own.file('archive-pass', 'a long enough passphrase\n')]
+  const locked = { env: { XDG_RUNTIME_DIR: join(own.home, 'elsewhere'), STRONGROOM_PASSPHRASE_FILE: login } }
+  for (const args of [
+    ['export', '--out', 'a.srx'],
+    ['import', 'archive', 'a.srx'],
+  ]) {
+    const refused = (await own.call([...args, '--json'], locked)).error()
+    expect(refused).toMatchObject({ code: 'input_required', hint: expect.stringContaining('--passphrase-file FILE') })
+    expect(refused.message).toContain('STRONGROOM_PASSPHRASE_FILE')
+  }
+  expect(existsSync(join(own.home, 'a.srx'))).toBe(false)
+  expect((await own.call(['export', '--out', 'a.srx', ...sealed], locked)).code).toBe(0)
+  const bring = ['import', 'archive', 'a.srx', '--dry-run']
+  expect((await own.call([...bring, '--passphrase-file', login, '--json'], locked)).error()).toMatchObject({
+    code: 'wrong_passphrase',
+  })
+  expect((await own.call([...bring, ...sealed], locked)).code).toBe(0)
+  const unfit = ['import', 'dotenv', own.file('.env', 'A=b'), ...sealed, '--json']
+  expect((await own.call(unfit)).error().code).toBe('usage')
+})
+
 it('takes attachments of any size along, brings them back as they were, and passes over none that differs', async () => {
-  const env = { STRONGROOM_PASSPHRASE_FILE: machine.file('archive-pass', 'a long enough passphrase\n') }
+  const sealed = ['--passphrase-file', machine.file('archive-pass', 'a long enough passphrase\n')]
   // More than a segment of the archive, and nothing at all.
   const large = randomBytes(3 * 65_536 + 17)
   writeFileSync(join(machine.home, 'large.bin'), large)
@@ -335,26 +360,26 @@ it('takes attachments of any size along, brings them back as they were, and pass
   await machine.call(['set', 'files/tls/pin', '--create-vault'], { input: '1234' })
   for (const name of ['large.bin', 'server.pem', 'empty']) await jsonOf(machine, ['file', 'put', name, 'files/tls'])
   const out = join(machine.home, 'files.srx')
-  const done = await machine.call(['export', '--vault', 'files', '--out', 'files.srx'], { env })
+  const done = await machine.call(['export', '--vault', 'files', '--out', 'files.srx', ...sealed])
   expect(done).toMatchObject({ code: 0 })
   expect(done.stdout).toContain('1 items and 3 files of 1 vaults are in')
-  const sealed = readFileSync(out)
-  expect(sealed.includes(CANARY) || sealed.includes(large.subarray(0, 64))).toBe(false)
+  const archive = readFileSync(out)
+  expect(archive.includes(CANARY) || archive.includes(large.subarray(0, 64))).toBe(false)
   expect(readdirSync(machine.home).filter((name) => name.endsWith('.tmp'))).toEqual([])
 
-  const bring = ['import', 'archive', 'files.srx', '--map', 'files=back']
-  expect(await jsonOf(machine, [...bring, '--dry-run'], env)).toMatchObject({ filesAdded: 0, complete: true })
-  expect(await jsonOf(machine, [...bring, '--yes'], env)).toMatchObject({ imported: 1, filesAdded: 3, complete: true })
+  const bring = ['import', 'archive', 'files.srx', '--map', 'files=back', ...sealed]
+  expect(await jsonOf(machine, [...bring, '--dry-run'])).toMatchObject({ filesAdded: 0, complete: true })
+  expect(await jsonOf(machine, [...bring, '--yes'])).toMatchObject({ imported: 1, filesAdded: 3, complete: true })
   for (const name of ['large.bin', 'server.pem', 'empty']) {
     await jsonOf(machine, ['file', 'get', `back/tls/${name}`, '--out', 'got', '--force'])
     expect(readFileSync(join(machine.home, 'got')).equals(readFileSync(join(machine.home, name)))).toBe(true)
   }
-  expect(await jsonOf(machine, [...bring, '--yes'], env)).toMatchObject({ imported: 0, filesAdded: 0, complete: true })
+  expect(await jsonOf(machine, [...bring, '--yes'])).toMatchObject({ imported: 0, filesAdded: 0, complete: true })
 
   await jsonOf(machine, ['file', 'rm', 'back/tls/empty', '--yes'])
   machine.file('server.pem', `certificate ${CANARY.toUpperCase()}`)
   await jsonOf(machine, ['file', 'put', 'server.pem', 'back/tls', '--replace'])
-  const again = await machine.call([...bring, '--yes', '--json'], { env })
+  const again = await machine.call([...bring, '--yes', '--json'])
   expect(again.code).toBe(12)
   expect(again.json().data).toMatchObject({
     filesAdded: 1,
@@ -364,7 +389,7 @@ it('takes attachments of any size along, brings them back as they were, and pass
 })
 
 it('opens no archive that was cut, reordered or altered anywhere, and brings nothing of it', async () => {
-  const env = { STRONGROOM_PASSPHRASE_FILE: machine.file('archive-pass', 'a long enough passphrase\n') }
+  const sealed = ['--passphrase-file', machine.file('archive-pass', 'a long enough passphrase\n')]
   const whole = readFileSync(join(machine.home, 'files.srx'))
   const [header, segment] = [33, 65_536 + 16]
   const at = (index: number): Buffer => whole.subarray(header + index * segment, header + (index + 1) * segment)
@@ -380,9 +405,8 @@ it('opens no archive that was cut, reordered or altered anywhere, and brings not
   }
   for (const [name, bytes] of Object.entries(bad)) {
     writeFileSync(join(machine.home, 'bad.srx'), bytes)
-    const ended = await machine.call(['import', 'archive', 'bad.srx', '--map', 'files=none', '--yes', '--json'], {
-      env,
-    })
+    const bring = ['import', 'archive', 'bad.srx', '--map', 'files=none', ...sealed, '--yes', '--json']
+    const ended = await machine.call(bring)
     expect(['wrong_passphrase', 'import_unreadable'], name).toContain(ended.error().code)
   }
   const vaults = await jsonOf<{ name: string }[]>(machine, ['vault', 'list'])
@@ -417,7 +441,7 @@ it('writes an archive whole or not at all, and knows its last segment from any o
 
 it('still opens an archive of before, which had no place for attachments', async () => {
   const passphrase = 'a long enough passphrase'
-  const env = { STRONGROOM_PASSPHRASE_FILE: machine.file('archive-pass', `${passphrase}\n`) }
+  const sealed = ['--passphrase-file', machine.file('archive-pass', `${passphrase}\n`)]
   // Two of one label, which was possible then.
   const fields = ['1234', '5678'].map((text) => ({
     label: 'pin',
@@ -429,9 +453,9 @@ it('still opens an archive of before, which had no place for attachments', async
   const key = scryptSync(passphrase, header.subarray(5, 21), 32, { N: 2 ** 17, r: 8, p: 1, maxmem: 2 ** 28 })
   const cipher = createCipheriv('aes-256-gcm', key, header.subarray(21)).setAAD(header)
   const packed = gzipSync(JSON.stringify({ format: 'strongroom-export-1', exportedAt: '', vaults }))
-  const sealed = [header, cipher.update(packed), cipher.final(), cipher.getAuthTag()]
-  writeFileSync(join(machine.home, 'former.srx'), Buffer.concat(sealed))
-  const done = await jsonOf(machine, ['import', 'archive', 'former.srx', '--yes'], env)
+  const parts = [header, cipher.update(packed), cipher.final(), cipher.getAuthTag()]
+  writeFileSync(join(machine.home, 'former.srx'), Buffer.concat(parts))
+  const done = await jsonOf(machine, ['import', 'archive', 'former.srx', '--yes', ...sealed])
   expect(done).toMatchObject({ imported: 1, complete: true })
   expect((await machine.call(['read', 'former/card/pin'])).stdout).toBe('1234')
   expect((await machine.call(['read', 'former/card/pin 2'])).stdout).toBe('5678')

@@ -4,7 +4,6 @@ import { type Cli, ensureNotAgent } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { EXIT } from '../errors/codes.ts'
 import { command, flag } from '../model/command.ts'
-import { passphraseFor } from '../place/key-store.ts'
 import { writePrivate } from '../place/private-file.ts'
 import { withProgress } from '../prompt/progress.ts'
 
@@ -15,13 +14,6 @@ async function ensureMeant(cli: Cli): Promise<void> {
   ensureNotAgent(cli)
   const typed = await cli.ask.text(`Everything will be readable. Type "${TYPED}"`, '--out, or run it in a terminal')
   if (typed !== TYPED) throw new CliError('cancelled', 'nothing was exported')
-}
-
-async function newPassphrase(cli: Cli): Promise<string> {
-  const passphrase = await passphraseFor(cli.keyPlace, 'Passphrase for the archive')
-  if (passphrase.length < 12)
-    throw new CliError('weak_passphrase', 'a passphrase has at least 12 characters', { fix: 'several words are best' })
-  return passphrase
 }
 
 function sayLeftOut({ say, errorStyle }: Cli, attachments: readonly string[]): void {
@@ -39,19 +31,24 @@ export const exporting = command({
   flags: {
     vault: flag.many('only these vaults', 'NAME', { completes: 'vault' }),
     out: flag.text('the file to write; never overwritten', 'FILE', { completes: 'file' }),
+    'passphrase-file': flag.text('file with its passphrase, - for standard input', 'FILE', { completes: 'file' }),
     plaintext: flag.on('in the open, on standard output'),
   },
   examples: [{ run: 'strongroom export --out backup.srx', does: 'every vault you can open' }],
   next: 'strongroom import archive FILE --dry-run',
   output: async () => (await import('../schemas/export.ts')).exportShape,
   run: async (cli, { flags }) => {
+    const { 'passphrase-file': passphraseFile } = flags
+    if (flags.plaintext && passphraseFile !== undefined)
+      throw new CliError('usage', '--plaintext and --passphrase-file contradict each other')
     if (flags.plaintext) await ensureMeant(cli)
     const out = flags.out === undefined ? undefined : resolve(cli.io.cwd, flags.out)
     if (!flags.plaintext && out === undefined)
       throw new CliError('usage', '--out is missing: where to write the archive')
     if (out !== undefined && existsSync(out))
       throw new CliError('file_unwritable', `${flags.out} is there already`, { fix: 'choose another name' })
-    const passphrase = flags.plaintext ? undefined : await newPassphrase(cli)
+    const { passphraseToSeal } = await import('../archive/passphrase.ts')
+    const passphrase = flags.plaintext ? undefined : await passphraseToSeal(cli, passphraseFile)
     const strongroom = await cli.strongroom()
     const all = await strongroom.vaults.list({ signal: cli.signal })
     const names =

@@ -8,19 +8,26 @@ import { type Found, type FoundItem, storable } from '../import/source.ts'
 import { arg, command, flag, type Result } from '../model/command.ts'
 import { table } from '../output/table.ts'
 import { readGiven } from '../place/given-file.ts'
-import { passphraseFor } from '../place/key-store.ts'
 import { utf8Text } from '../place/utf8.ts'
 
 const SOURCES = ['dotenv', '1password', 'bitwarden', 'archive'] as const
 
-async function readSource(cli: Cli, source: string, path: string, item: string | undefined): Promise<Found> {
+interface About {
+  readonly item: string | undefined
+  readonly 'passphrase-file': string | undefined
+}
+
+async function readSource(cli: Cli, source: string, path: string, about: About): Promise<Found> {
+  const { item, 'passphrase-file': passphraseFile } = about
   if (item !== undefined && source !== 'dotenv')
     throw new CliError('usage', '--item is for dotenv: the other files name their items themselves')
   if (source === 'archive') {
     const { itemsOfArchive } = await import('../archive/content.ts')
-    const passphrase = await passphraseFor(cli.keyPlace, 'Passphrase of the archive')
-    return itemsOfArchive(resolve(cli.io.cwd, path), passphrase)
+    const { passphraseOfArchive } = await import('../archive/passphrase.ts')
+    return itemsOfArchive(resolve(cli.io.cwd, path), await passphraseOfArchive(cli, passphraseFile))
   }
+  if (passphraseFile !== undefined)
+    throw new CliError('usage', '--passphrase-file is for archives: the other files are not sealed')
   const bytes = await readGiven(cli, path)
   try {
     return storable(await readOther(source, bytes, path, item))
@@ -166,7 +173,10 @@ export const importing = command({
   flags: {
     vault: flag.text('everything into this vault', 'NAME', { completes: 'vault' }),
     map: flag.many('another vault for what was in a folder', 'FROM=VAULT'),
-    item: flag.text('dotenv: the item they become, instead of the name of the file', 'NAME'),
+    item: flag.text('dotenv: the item, if not named as the file', 'NAME'),
+    'passphrase-file': flag.text('archive: file with its passphrase, or -', 'FILE', {
+      completes: 'file',
+    }),
     'dry-run': flag.on('only show what would be done'),
   },
   examples: [
@@ -176,7 +186,7 @@ export const importing = command({
   next: 'strongroom vault list',
   output: async () => (await import('../schemas/import.ts')).importShape,
   run: async (cli, { args, flags }) => {
-    const found = await readSource(cli, args.source, args.file, flags.item)
+    const found = await readSource(cli, args.source, args.file, flags)
     try {
       return await bring(cli, found, args.file, flags)
     } finally {

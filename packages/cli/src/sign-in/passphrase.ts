@@ -52,11 +52,14 @@ export interface Choice {
   readonly question?: string
 }
 
-/** A new passphrase: from a file, or typed twice. Refuses one that is too easy to guess. */
-export async function choosePassphrase(cli: Cli, { file, own, question = 'Passphrase' }: Choice): Promise<string> {
-  const from = file ?? (cli.io.env.STRONGROOM_PASSPHRASE_FILE || undefined)
-  if (from !== undefined) {
-    const given = await secretFromFile(cli, from, '--passphrase-file')
+/** The passphrase that opens keys here, as a new one. */
+export const choosePassphrase = (cli: Cli, choice: Choice): Promise<string> =>
+  newPassphrase(cli, { ...choice, file: choice.file ?? (cli.io.env.STRONGROOM_PASSPHRASE_FILE || undefined) })
+
+/** From a file, or typed twice. Refuses one that is too easy to guess. */
+export async function newPassphrase(cli: Cli, { file, own, question = 'Passphrase' }: Choice): Promise<string> {
+  if (file !== undefined) {
+    const given = await secretFromFile(cli, file, '--passphrase-file')
     const { problem } = judgePassphrase(given, own)
     if (problem !== undefined) throw new CliError('weak_passphrase', `the passphrase is too weak: ${problem}`)
     return given

@@ -40,18 +40,12 @@ const sizeOf = (bytes: number): string =>
   bytes < 1_048_576 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1_048_576).toFixed(1)} MiB`
 
 /** A new passphrase, if the archive is to be locked with one. */
-async function newPassphrase(cli: Cli, flags: { 'passphrase-file': string | undefined; lock: string | undefined }) {
+async function passphraseToLock(cli: Cli, flags: { 'passphrase-file': string | undefined; lock: string | undefined }) {
   if (flags['passphrase-file'] === undefined && flags.lock !== 'passphrase') return undefined
   if (flags.lock === 'root-key')
     throw new CliError('usage', '--passphrase-file and --lock root-key contradict each other')
-  const { judgePassphrase, choosePassphrase } = await import('../../sign-in/passphrase.ts')
-  if (flags['passphrase-file'] === undefined)
-    return choosePassphrase({ ...cli, io: { ...cli.io, env: {} } }, { file: undefined, own: [] })
-  const { secretFromFile } = await import('../../sign-in/secret-input.ts')
-  const given = await secretFromFile(cli, flags['passphrase-file'], '--passphrase-file')
-  const { problem } = judgePassphrase(given)
-  if (problem !== undefined) throw new CliError('weak_passphrase', `the passphrase is too weak: ${problem}`)
-  return given
+  const { newPassphrase } = await import('../../sign-in/passphrase.ts')
+  return newPassphrase(cli, { file: flags['passphrase-file'], own: [] })
 }
 
 export const backup = command({
@@ -74,7 +68,7 @@ export const backup = command({
     const file = resolve(cli.io.cwd, args.file)
     if (existsSync(file))
       throw new CliError('archive_exists', `there is a file at ${file} already`, { fix: 'choose another name' })
-    const passphrase = await newPassphrase(cli, flags)
+    const passphrase = await passphraseToLock(cli, flags)
     const { operate } = await import('../../admin/operator.ts')
     const order = { act: 'backup', file, ...(passphrase !== undefined && { passphrase }) }
     const made = await operate<Backup>(cli, flags, order, 'backing up')
