@@ -5,8 +5,8 @@ import { type Scene, SECRETS, startScene } from './run/scene.ts'
 import { jsonOf } from './shapes.ts'
 
 // Catches: words among the data, a value shown to a coding agent, a format that its reader reads otherwise, a file that others can
-// read or that was there before, half a file, no JSON where --json stands beside a format. Seen red: the format asked about first, and
-// letters that are lost where a file is not UTF-8.
+// read or that was there before, half a file, no JSON where --json stands beside a format. Seen red: the format asked about first, letters
+// that are lost where a file is not UTF-8, and a variable that leads nowhere and is not named.
 
 let scene: Scene
 beforeAll(async () => {
@@ -106,6 +106,44 @@ it('writes nothing where a reference leads nowhere or cannot stand where it stan
   const wrong = await call(['inject', '-i', unsafe, '-o', out, '--type', 'yaml', '--json'])
   expect(wrong.error()).toMatchObject({ code: 'template_invalid', exitCode: 6 })
   expect(existsSync(out)).toBe(false)
+})
+
+it('names the variable that leads nowhere, with its line, and a command that shows what there is', async () => {
+  const project = join(scene.person.home, 'missing')
+  mkdirSync(project)
+  const write = (name: string, lines: readonly string[]) => writeFileSync(join(project, name), `${lines.join('\n')}\n`)
+  const good = 'sr://prod/app/DATABASE_URL'
+  const absent = 'sr://prod/app/NOWHERE'
+  write('strongroom.toml', [
+    '[env]',
+    `A = "${good}"`,
+    `B = "${absent}"`,
+    '[env.ci]',
+    'extends = "default"',
+    `A = "${good}"`,
+  ])
+  write('x.env', [`A=${good}`, `B=${absent}`])
+  write('t.yaml', [`a: ${good}`, `b: ${absent}`])
+  const hint = 'strongroom item show prod/app'
+  const told = (words: string) => ({
+    code: 'field_not_found',
+    message: expect.stringContaining(words),
+    hint,
+    exitCode: 5,
+  })
+  const refused = async (...args: string[]) => (await call([...args, '--json'], { cwd: project })).error()
+  expect(await refused('env')).toMatchObject(told(`B = ${absent} (strongroom.toml, line 3): there is no field`))
+  expect(await refused('env', '--env', 'ci')).toMatchObject(told(`B = ${absent} (strongroom.toml, line 3)`))
+  expect(await refused('env', '--dotenv', 'x.env')).toMatchObject(told(`B = ${absent} (x.env, line 2)`))
+  expect(await refused('inject', '-i', 't.yaml')).toMatchObject(told(`${absent} (t.yaml, line 2)`))
+  // Two of one name, of which the second is there.
+  await scene.alice.secrets.set('sr://prod/other/NOWHERE', 'here')
+  write('x.env', ['FIRST=sr://prod/other/NOWHERE', `SECOND=${absent}`])
+  expect(await refused('env', '--dotenv', 'x.env')).toMatchObject(told(`SECOND = ${absent} (x.env, line 2)`))
+  write('x.env', ['A=sr://prod/zzzzzzzz/X'])
+  expect(await refused('env', '--dotenv', 'x.env')).toMatchObject({ hint: 'strongroom item list prod' })
+  await scene.alice.secrets.remove('sr://prod/other/NOWHERE')
+  expect(await refused('read', absent)).toMatchObject({ hint: 'strongroom item show VAULT/ITEM' })
 })
 
 it('refuses a file that is not UTF-8, and says how to make it so', async () => {

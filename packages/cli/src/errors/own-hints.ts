@@ -3,6 +3,7 @@
 export const OWN_HINTS: Readonly<Record<string, string>> = {
   agent_not_found: 'strongroom agent list',
   budget_not_found: 'strongroom budget list',
+  field_not_found: 'strongroom item show VAULT/ITEM',
   funding_intent_not_found: 'strongroom billing intents',
   license_instance_not_found: 'strongroom license list',
   license_not_found: 'strongroom license search',
@@ -23,10 +24,10 @@ interface Refused {
   readonly details?: unknown
 }
 
-/** A name that is near is better than any list. */
+/** A name that is near is better than any list, and so is a command with the names in it. */
 export function hintFor({ code, hint, details }: Refused): string | undefined {
   if (code === 'continuity_broken') return pinning(details) ?? hint
-  if (hint?.startsWith('Did you mean') || !Object.hasOwn(OWN_HINTS, code)) return hint
+  if (/^(?:Did you mean|strongroom) /.test(hint ?? '') || !Object.hasOwn(OWN_HINTS, code)) return hint
   const isOfVault = typeof details === 'object' && details !== null && 'vaultId' in details
   return (isOfVault ? undefined : OF_A_PROJECT[code]) ?? OWN_HINTS[code]
 }

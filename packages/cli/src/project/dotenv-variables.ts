@@ -3,6 +3,9 @@ import { parseDotenv } from '../dotenv/parse.ts'
 import { CliError } from '../errors/cli-error.ts'
 import type { Variable } from './manifest.ts'
 
+export const lineInDotenv = (text: string, file: string, name: string): number | undefined =>
+  parseDotenv(text, file).find((entry) => entry.name === name)?.line
+
 /** The variables of a dotenv file: values that begin with sr:// are references, everything else is text as it stands. */
 export function variablesInDotenv(text: string, file: string): Readonly<Record<string, Variable>> {
   const variables: Record<string, Variable> = {}

@@ -33,6 +33,8 @@ export interface Manifest {
   /** Undefined where no variables are listed: the project gives them all. */
   environment(name: string): Variables | undefined
   readonly environments: readonly string[]
+  /** On which line a variable of an environment stands, there or in one it extends. */
+  lineOf(environment: string, name: string): number | undefined
   readonly tasks: ReadonlyMap<string, Task>
 }
 
@@ -128,6 +130,12 @@ function resolved(place: Place, all: ReadonlyMap<string, Environment>, name: str
   return { ...parent, ...found.variables }
 }
 
+function keysOf(all: ReadonlyMap<string, Environment>, environment: string, name: string): readonly string[] {
+  const { variables = {}, extends: parent } = all.get(environment) ?? {}
+  if (!Object.hasOwn(variables, name) && parent !== undefined) return keysOf(all, parent, name)
+  return environment === DEFAULT ? ['env', name] : ['env', environment, name]
+}
+
 const FORMS: Readonly<Record<string, (value: unknown) => boolean>> = {
   text: isText,
   list: isList,
@@ -190,6 +198,7 @@ export async function parseManifest(path: string, text: string): Promise<Manifes
     licenses,
     environment: (name) => (env === undefined && name === DEFAULT ? undefined : resolved(place, all, name)),
     environments: [...all.keys()],
+    lineOf: (environment, name) => lineOf(text, keysOf(all, environment, name)),
     tasks: tasksOf(place, tasks),
   }
 }

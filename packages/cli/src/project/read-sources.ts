@@ -2,7 +2,7 @@ import type { EnvBundle, EnvOptions, EnvSource, Secret, Strongroom } from '@stro
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import type { Variable } from './manifest.ts'
-import type { Source } from './sources.ts'
+import type { Source, Where } from './sources.ts'
 
 // From sources to variables: one request for each vault or project, however many secrets there are.
 
@@ -21,11 +21,13 @@ export interface Part {
   /** Text of the manifest, and placeholders for what is not there. */
   readonly texts: Readonly<Record<string, string>>
   readonly placeholders: Readonly<Record<string, string>>
+  /** For people: the file and the line on which a variable stands. */
+  readonly where?: Where | undefined
 }
 
 type Variables = Readonly<Record<string, Variable>>
 
-function partOfVariables(from: string, variables: Variables): Part {
+function partOfVariables(from: string, variables: Variables, where?: Where): Part {
   const refs: Record<string, string> = {}
   const texts: Record<string, string> = {}
   const placeholders: Record<string, string> = {}
@@ -39,7 +41,7 @@ function partOfVariables(from: string, variables: Variables): Part {
       if (variable.placeholder !== undefined) placeholders[name] = variable.placeholder
     }
   }
-  return { source: { refs }, from, options: { optional, allowNames: 'any' }, texts, placeholders }
+  return { source: { refs }, from, options: { optional, allowNames: 'any' }, texts, placeholders, where }
 }
 
 const NOTHING = { texts: {}, placeholders: {}, options: { allowNames: 'any' } } as const
@@ -62,7 +64,7 @@ async function onlyVault(cli: Cli, strongroom: Strongroom): Promise<string> {
 export async function partsOf(cli: Cli, strongroom: Strongroom, sources: readonly Source[]): Promise<readonly Part[]> {
   const parts: Part[] = []
   for (const source of sources) {
-    if (source.kind === 'variables') parts.push(partOfVariables(source.from, source.variables))
+    if (source.kind === 'variables') parts.push(partOfVariables(source.from, source.variables, source.where))
     else if (source.kind === 'project')
       parts.push({ ...NOTHING, source: { project: source.project }, from: source.project })
     else if (source.kind === 'license')

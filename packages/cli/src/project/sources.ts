@@ -3,7 +3,7 @@ import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { readIfThere } from '../place/private-file.ts'
 import type { Manifest, Variable } from './manifest.ts'
-import { nearestManifest } from './nearest-manifest.ts'
+import { MANIFEST_NAME, nearestManifest } from './nearest-manifest.ts'
 
 // Where the variables of a process come from: flags, else the strongroom.toml of this folder or one above it, else the vault of
 // the profile, else its only vault. Nothing is asked of the server here.
@@ -27,11 +27,19 @@ export const envFilesIn = (flags: Pick<SourceFlags, 'dotenv' | 'env-file'>): rea
   ...flags['env-file'],
 ]
 
+/** For people: the file and the line of a variable. A function, so that a task is the same wherever its lines are. */
+export type Where = (name: string) => string | undefined
+
 export type Source =
   | { readonly kind: 'vault'; readonly vault: string }
   | { readonly kind: 'project'; readonly project: string }
   | { readonly kind: 'license'; readonly license: string }
-  | { readonly kind: 'variables'; readonly from: string; readonly variables: Readonly<Record<string, Variable>> }
+  | {
+      readonly kind: 'variables'
+      readonly from: string
+      readonly variables: Readonly<Record<string, Variable>>
+      readonly where: Where
+    }
   /** The only vault there is; which one that is has to be asked. */
   | { readonly kind: 'only-vault' }
 
@@ -45,12 +53,23 @@ export async function readManifest(path: string): Promise<Manifest> {
 export function fromManifest(manifest: Manifest, names: readonly string[]): readonly Source[] {
   const { path, project } = manifest
   const licenses = manifest.licenses.map((license): Source => ({ kind: 'license', license }))
+  const whereIn =
+    (environment: string): Where =>
+    (name) => {
+      const line = manifest.lineOf(environment, name)
+      return line === undefined ? MANIFEST_NAME : `${MANIFEST_NAME}, line ${line}`
+    }
   const named = names.map(
-    (name): Source => ({ kind: 'variables', from: name, variables: manifest.environment(name) ?? {} }),
+    (name): Source => ({
+      kind: 'variables',
+      from: name,
+      variables: manifest.environment(name) ?? {},
+      where: whereIn(name),
+    }),
   )
   if (named.length > 0) return [...named, ...licenses]
   const variables = manifest.environment('default')
-  if (variables) return [{ kind: 'variables', from: 'strongroom.toml', variables }, ...licenses]
+  if (variables) return [{ kind: 'variables', from: MANIFEST_NAME, variables, where: whereIn('default') }, ...licenses]
   if (project !== undefined) return [{ kind: 'project', project }, ...licenses]
   if (licenses.length > 0) return licenses
   throw new CliError('project_file_invalid', `${path} lists no variables and names no project or licence`, {
@@ -61,8 +80,9 @@ export function fromManifest(manifest: Manifest, names: readonly string[]): read
 async function fromEnvFile(cwd: string, file: string): Promise<Source> {
   const text = await readIfThere(resolve(cwd, file))
   if (text === undefined) throw new CliError('file_unreadable', `${file} is not there`)
-  const { variablesInDotenv } = await import('./dotenv-variables.ts')
-  return { kind: 'variables', from: file, variables: variablesInDotenv(text, file) }
+  const { lineInDotenv, variablesInDotenv } = await import('./dotenv-variables.ts')
+  const where = (name: string): string => `${file}, line ${lineInDotenv(text, file, name)}`
+  return { kind: 'variables', from: file, variables: variablesInDotenv(text, file), where }
 }
 
 async function fromFlags(cli: Cli, flags: SourceFlags): Promise<readonly Source[]> {

@@ -7,7 +7,8 @@ import { shellLine } from '../output/shell-line.ts'
 import { readIfThere, writePrivate } from '../place/private-file.ts'
 import { readPiped } from '../place/standard-input.ts'
 import { pipedText } from '../place/utf8.ts'
-import { type FreshnessFlags, freshnessOf, readPart } from '../project/freshness.ts'
+import { type FreshnessFlags, freshnessOf } from '../project/freshness.ts'
+import { readNamedPart } from '../project/missing-reference.ts'
 import { nearestManifest } from '../project/nearest-manifest.ts'
 import type { Read } from '../project/read-sources.ts'
 import { envFilesIn, type SourceFlags } from '../project/sources.ts'
@@ -62,8 +63,9 @@ async function referencesIn(
     options: {},
     texts: {},
     placeholders: {},
+    where: (ref: string) => `${flags.in ?? 'standard input'}, line ${places.find(({ what }) => what === ref)?.line}`,
   }
-  const bundle = await readPart(cli, await cli.strongroom(), part, freshnessOf(cli, flags))
+  const bundle = await readNamedPart(cli, await cli.strongroom(), part, freshnessOf(cli, flags))
   return new Map(
     refs.flatMap((ref) => {
       const value = bundle?.get(ref)

@@ -1,7 +1,8 @@
 import type { EnvBundle, Receipt } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import { type Freshness, readPart } from '../project/freshness.ts'
+import type { Freshness } from '../project/freshness.ts'
+import { readNamedPart } from '../project/missing-reference.ts'
 import { type Part, partsOf, type Read, readsOf } from '../project/read-sources.ts'
 import { type SourceFlags, sourcesFor } from '../project/sources.ts'
 import type { Conflict } from './shape.ts'
@@ -55,7 +56,7 @@ export async function loadVariables(
   const strongroom = await cli.strongroom()
   const parts = await partsOf(cli, strongroom, sources)
   const read = await Promise.all(
-    parts.map(async (part) => ({ part, bundle: await readPart(cli, strongroom, part, freshness) })),
+    parts.map(async (part) => ({ part, bundle: await readNamedPart(cli, strongroom, part, freshness) })),
   )
   return { ...loadedFrom(read, policy), parts }
 }

@@ -4,7 +4,8 @@ import { CliError } from '../errors/cli-error.ts'
 import { EXIT } from '../errors/codes.ts'
 import { shownError } from '../errors/shown.ts'
 import { type LateCache, lateCache } from '../place/late-cache.ts'
-import { type FreshnessFlags, freshnessOf, readPart } from '../project/freshness.ts'
+import { type FreshnessFlags, freshnessOf } from '../project/freshness.ts'
+import { readNamedPart } from '../project/missing-reference.ts'
 import { type Part, partsOf, type Read } from '../project/read-sources.ts'
 import { envFilesIn, type Source, type SourceFlags, sourcesFor } from '../project/sources.ts'
 import type { Ending, Order } from './child.ts'
@@ -88,13 +89,13 @@ async function readEach(cli: Cli, flags: RunFlags, sources: readonly Source[]): 
   const input =
     flags.stdin === undefined
       ? undefined
-      : (await readPart(cli, strongroom, stdinPart(flags.stdin), freshness))?.get(STDIN)
+      : (await readNamedPart(cli, strongroom, stdinPart(flags.stdin), freshness))?.get(STDIN)
   if (flags.watch) {
     const watching = await (await import('./watching.ts')).watchParts(cli, strongroom, parts)
     return { read: watching.first, watching, input, cache }
   }
   const read = await Promise.all(
-    parts.map(async (part) => ({ part, bundle: await readPart(cli, strongroom, part, freshness) })),
+    parts.map(async (part) => ({ part, bundle: await readNamedPart(cli, strongroom, part, freshness) })),
   )
   return { read, watching: undefined, input, cache }
 }

@@ -23,7 +23,10 @@ export async function watchParts(cli: Cli, { secrets }: Strongroom, parts: reado
   const open = async (part: Part) => {
     if (asksNothing(part)) return { part, changes: undefined, bundle: undefined }
     const changes = secrets.watch(part.source, { ...part.options, signal: ended.signal })[Symbol.asyncIterator]()
-    const { value } = await changes.next()
+    const { value } = await changes.next().catch(async (error: unknown) => {
+      const { namingVariable } = await import('../project/missing-reference.ts')
+      throw await namingVariable(error, part, (one) => secrets.env(one, { ...part.options, signal: ended.signal }))
+    })
     return { part, changes, bundle: value?.bundle as EnvBundle | undefined }
   }
   const opened = await Promise.all(parts.map(open)).catch((error: unknown) => {
