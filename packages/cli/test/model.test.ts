@@ -26,7 +26,7 @@ import { runCli } from '../src/run-cli.ts'
 // that does not fit a screen, a flag that no help names, a flag that shadows a global one, a flag that takes a secret on the command line, a
 // name that moves the cursor, a schema that cannot be asked for, a next command that is another one for the shell; a command that the first
 // screen does not name. Seen red: names put into it as they are, a heading left out of the first screen; rare flags shown like others, and
-// not at all; descriptions not wrapped, a next step misspelt, a group with a verb too many.
+// not at all; descriptions not wrapped, completed names of two words, a next step misspelt, a group with a verb too many.
 
 const everyCommand = async () => (await walk()).map(({ path, command }) => [path, command] as const)
 
@@ -164,6 +164,21 @@ it('completes commands, verbs, flags, choices and nothing it does not know', asy
   expect(await complete(['agent', 'simulate', 'bot', 'vaults.env'], io)).toEqual(['vaults.environmentFields'])
   expect(await complete(['nothing', ''], io)).toEqual([])
   for (const shell of SHELLS) expect(completionScript(shell)).toContain('strongroom __complete')
+})
+
+it('completes in bash to words that the shell reads as the name, also where half of it was typed', () => {
+  const names = ['my vault', "ada's", 'a*', 'plain']
+  const linesOf = (script: string, typed = ''): readonly string[] =>
+    execFileSync('bash', ['-fc', script, 'bash', typed], { encoding: 'utf8' }).trimEnd().split('\n')
+  const fake = `strongroom() { local name; for name in ${names.map((name) => JSON.stringify(name)).join(' ')}; do
+    [[ $name == "\${@: -1}"* ]] && printf '%s\\n' "$name"; done; }`
+  const asked = `COMP_WORDS=(strongroom vault show "$1"); COMP_CWORD=3; _strongroom; printf '%s\\n' "\${COMPREPLY[@]}"`
+  const completed = (typed: string) => linesOf([fake, completionScript('bash'), asked].join('\n'), typed)
+  const read = (words: readonly string[]) => linesOf(`printf '%s\\n' ${words.join(' ')}`)
+  expect(read(completed(''))).toEqual(names)
+  expect(read(completed('my\\ v'))).toEqual(['my vault'])
+  // Between quotes a name stands as it is.
+  expect(completed("'my v")).toEqual(['my vault'])
 })
 
 it('finds the word that was meant, and none where nothing is near', () => {

@@ -1,8 +1,13 @@
 // Scripts that ask this program what fits: names come from the local index, without the network, and never values.
+// What bash and PowerShell insert is read by them as it stands, so names are quoted for them; zsh and fish quote what they insert.
 
-const BASH = `_strongroom() {
-  local IFS=$'\\n'
-  COMPREPLY=($(COMP_CWORD=$COMP_CWORD strongroom __complete -- "\${COMP_WORDS[@]:1}" 2>/dev/null))
+const BASH = String.raw`_strongroom() {
+  local name quote=$'["\']' mark=$'[\\\\"\']' words=("${'$'}{COMP_WORDS[@]:1}")
+  COMPREPLY=()
+  while IFS= read -r name; do
+    [[ ${'$'}{COMP_WORDS[COMP_CWORD]} == $quote* ]] || printf -v name %q "$name"
+    COMPREPLY+=("$name")
+  done < <(COMP_CWORD=$COMP_CWORD strongroom __complete -- "${'$'}{words[@]//$mark/}" 2>/dev/null)
 }
 complete -o default -o nosort -F _strongroom strongroom
 `
@@ -25,7 +30,10 @@ const PWSH = `Register-ArgumentCompleter -Native -CommandName strongroom -Script
   $words = @($ast.CommandElements | Select-Object -Skip 1 | ForEach-Object { $_.ToString() })
   if ($word -eq '') { $words += '' }
   $env:COMP_CWORD = $words.Count
-  strongroom __complete -- @words 2>$null | ForEach-Object { [System.Management.Automation.CompletionResult]::new($_) }
+  strongroom __complete -- @words 2>$null | ForEach-Object {
+    $text = if ($_ -match '[^\\w+=:./-]') { "'" + $_.Replace("'", "''") + "'" } else { $_ }
+    [System.Management.Automation.CompletionResult]::new($text)
+  }
 }
 `
 
