@@ -58,13 +58,11 @@ export interface Sources {
 }
 
 const STDIN = 'stdin'
-const stdinPart = (ref: string): Part => ({
-  source: { refs: { [STDIN]: ref } },
-  from: ref,
-  options: {},
-  texts: {},
-  placeholders: {},
-})
+async function stdinPart(given: string): Promise<Part> {
+  const { fieldPlace, referenceOf } = await import('../place/reference.ts')
+  const ref = referenceOf(fieldPlace(given))
+  return { source: { refs: { [STDIN]: ref } }, from: ref, options: {}, texts: {}, placeholders: {} }
+}
 
 /** Whoever only wants a secret on standard input asks for nothing else. */
 const wantedSources = async (cli: Cli, flags: RunFlags): Promise<readonly Source[]> =>
@@ -89,7 +87,7 @@ async function readEach(cli: Cli, flags: RunFlags, sources: readonly Source[]): 
   const input =
     flags.stdin === undefined
       ? undefined
-      : (await readNamedPart(cli, strongroom, stdinPart(flags.stdin), freshness))?.get(STDIN)
+      : (await readNamedPart(cli, strongroom, await stdinPart(flags.stdin), freshness))?.get(STDIN)
   if (flags.watch) {
     const watching = await (await import('./watching.ts')).watchParts(cli, strongroom, parts)
     return { read: watching.first, watching, input, cache }

@@ -7,7 +7,7 @@ import { type Exit, runProcess, type Scene, SECRETS, startProcess, startScene } 
 // Catches: a source that is passed over, a variable too many, a dangerous name that is set, a credential that reaches the child, a
 // conflict that is decided in silence, a request for each secret, an old answer that is taken for a new one, a value on a disk,
 // a command that waits for ever for its standard input, a plain outage that is shown as an attack. Seen red: nobody let in after the end, an empty
-// --only that gave everything, a mistyped format that became the name of a pipe.
+// --only that gave everything, a mistyped format that became the name of a pipe, a reference without sr:// that was none.
 
 let scene: Scene
 beforeAll(async () => {
@@ -267,6 +267,12 @@ it('writes one secret to the standard input, and masks it', async () => {
   expect(String(ended.stdout)).toBe('‹stdin›\n0\n')
   const counted = await scene.strongroom(['run', '--stdin', ref, '--', 'sh', '-c', 'wc -c < /dev/stdin'])
   expect(Number(String(counted.stdout))).toBe(SECRETS.STRIPE_SECRET_KEY.length)
+  const bare = await scene.strongroom(['run', '--stdin', 'prod/app/STRIPE_SECRET_KEY', '--', 'wc', '-c'])
+  expect(Number(String(bare.stdout))).toBe(SECRETS.STRIPE_SECRET_KEY.length)
+  expect(await refusal(['--stdin', 'prod/app'])).toMatchObject({
+    code: 'usage',
+    message: expect.stringMatching(/vault.item.field/),
+  })
 })
 
 it('lets a command open its standard input by name after all of it was written', async () => {
