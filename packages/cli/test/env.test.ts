@@ -97,6 +97,15 @@ it('fills from standard input to standard output, and variables of strongroom.to
   )
 })
 
+it('prints what it filled as JSON where that is asked for', async () => {
+  const input = 'URL={{ sr://prod/app/DATABASE_URL }}\n'
+  const template = scene.person.file('url.sh.tpl', input)
+  const data = await jsonOf<object>(scene.person, ['inject', '-i', template])
+  const text = `URL='${SECRETS.DATABASE_URL}'\n`
+  expect(data).toEqual({ filled: 1, references: ['sr://prod/app/DATABASE_URL'], text })
+  expect((await call(['inject', '-i', template, '--pick', 'data.text'])).stdout).toBe(text)
+})
+
 it('writes nothing where a reference leads nowhere or cannot stand where it stands', async () => {
   const out = join(scene.person.home, 'never')
   const absent = scene.person.file('absent.tpl', 'a: sr://prod/app/NOT_THERE\n')

@@ -99,15 +99,15 @@ export async function injectTemplate(cli: Cli, flags: InjectFlags): Promise<Resu
   const places = placesIn(template, new Set(variables.keys()))
   const known = new Map([...variables, ...(await referencesIn(cli, flags, places))])
   const text = filled(template, places, type, (what) => textIn(what, known.get(what) as Read))
+  const done = { filled: places.length, references: [...new Set(places.map(({ what }) => what))] }
   if (out === undefined) {
+    if (cli.isJson) return { data: { ...done, text } }
     await cli.data(text)
     return undefined
   }
   await writePrivate(out, text, mode)
-  const references = [...new Set(places.map(({ what }) => what))]
-  const data = { path: out, filled: places.length, references }
   cli.say(
     `${cli.errorStyle.good('✓')} ${flags.out}   ${places.length} filled, mode ${mode.toString(8).padStart(4, '0')}`,
   )
-  return { data, ...(cli.isJson ? {} : { text: '' }) }
+  return { data: { path: out, ...done }, ...(cli.isJson ? {} : { text: '' }) }
 }

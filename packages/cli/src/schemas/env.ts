@@ -7,9 +7,10 @@ export const envShape = Type.Object({
   text: Type.Optional(Type.String({ description: 'With --format: what would be printed without --json' })),
 })
 
-/** What `inject --json` prints as `data`. */
+/** What `inject --json` prints as `data`: `path` with `--out`, else the `text`. */
 export const injectShape = Type.Object({
-  path: Type.String(),
+  path: Type.Optional(Type.String()),
   filled: Type.Integer(),
   references: Type.Array(Type.String()),
+  text: Type.Optional(Type.String({ description: 'Without --out: what would be printed without --json' })),
 })
