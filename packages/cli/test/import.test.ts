@@ -87,6 +87,8 @@ it('brings the fields that are missing, names those that differ and changes none
   mkdirSync(join(machine.home, 'b'))
   const imports = (path: string, ...more: string[]) =>
     machine.call(['import', 'dotenv', path, '--vault', 'dev', '--yes', ...more])
+  const single = ['import', 'dotenv', machine.file('single.env', 'ONE=1\n'), '--vault', 'dev', '--dry-run']
+  expect((await machine.call(single)).stdout).toContain('dev/single.env  1 field, new vault')
   const whole = await imports(machine.file('b/.env', `ONE=${CANARY}\nTWO=2\n`))
   expect(whole.code).toBe(0)
   expect(whole.stdout).toMatch(/everything is in; delete .*b\/\.env/)

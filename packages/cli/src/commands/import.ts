@@ -66,7 +66,7 @@ const counted = (counts: Readonly<Record<string, number>>): string =>
 
 const contentOf = ({ fields, files = [], renamed = [] }: FoundItem): string =>
   [
-    `${fields.length} fields`,
+    `${fields.length} ${fields.length === 1 ? 'field' : 'fields'}`,
     ...(files.length > 0 ? [counted({ file: files.length })] : []),
     ...(renamed.length > 0 ? [`labelled here: ${renamed.join(', ')}`] : []),
   ].join(', ')
