@@ -1,10 +1,13 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { detailLines, plainDetails } from '../src/errors/details.ts'
 import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // A refusal names what its next step speaks of. Catches: details that are thrown away, documents or long text of a server passed on, a
-// filter that nothing can ever match. Seen red: details dropped, lists of anything kept, any text taken for a status.
+// filter that nothing can ever match. Seen red: details dropped, lists of anything kept, any text taken for a status, folders
+// that are made for a path somebody mistyped.
 
 let world: World
 let machine: Machine
@@ -51,4 +54,27 @@ it('refuses a status that no answer has, and says where a person is looked for',
   expect(await jsonOf<unknown[]>(machine, ['logs', '--status', '4XX'])).toBeInstanceOf(Array)
   const nobody = await machine.call(['vault', 'share', 'prod', '--with', 'nobody@x.test', '--json'])
   expect(nobody.error()).toMatchObject({ code: 'principal_not_found', hint: 'strongroom user list' })
+})
+
+it('makes no folder for a file that somebody named, and says which one is missing before anything else is done', async () => {
+  const folder = join(machine.home, 'mistyped')
+  const out = join(folder, 'out')
+  const template = machine.file('t.tpl', 'a: sr://prod/stripe/KEY\n')
+  const passphrase = machine.file('archive-pass', 'violet anchor maple drift')
+  for (const args of [
+    ['read', 'prod/stripe/KEY', '--json', '--out', out],
+    ['inject', '-i', template, '--json', '--out', out],
+    ['export', '--passphrase-file', passphrase, '--json', '--out', out],
+    ['agent', 'bundle', 'bot', '--json', '--out', out],
+    ['file', 'get', 'prod/stripe/none', '--json', '--out', out],
+    ['webhook', 'create', 'https://hooks.example.com/sr', '--json', '--out', out],
+    ['run', '--json', '--vault', 'prod', '--receipt', out, '--', 'true'],
+  ])
+    expect((await machine.call(args)).error(), args[0]).toMatchObject({
+      code: 'file_unwritable',
+      message: `there is no folder ${folder}`,
+      hint: `mkdir -p ${folder}`,
+    })
+  expect(existsSync(folder)).toBe(false)
+  expect(await jsonOf<unknown[]>(machine, ['webhook', 'list'])).toEqual([])
 })

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Cli, ensureNotAgent } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
+import { ensureFolderFor } from '../place/given-file.ts'
 import { writePrivate } from '../place/private-file.ts'
 
 // A secret that is shown once: into a file that only its owner can read, or to a person.
@@ -9,6 +10,7 @@ import { writePrivate } from '../place/private-file.ts'
 /** Before the secret is made: afterwards a refusal would lose it. */
 export function ensureShowable(cli: Cli, out: string | undefined): void {
   if (out === undefined) ensureNotAgent(cli)
+  ensureFolderFor(cli, out)
   const file = resolve(cli.io.cwd, out ?? '')
   if (out !== undefined && existsSync(file))
     throw new CliError('file_unwritable', `${file} is there already`, { fix: 'choose another name with --out' })

@@ -4,6 +4,7 @@ import { type Cli, ensureNotAgent } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { EXIT } from '../errors/codes.ts'
 import { command, flag } from '../model/command.ts'
+import { ensureFolderFor } from '../place/given-file.ts'
 import { writePrivate } from '../place/private-file.ts'
 import { withProgress } from '../prompt/progress.ts'
 
@@ -41,6 +42,7 @@ export const exporting = command({
     const { 'passphrase-file': passphraseFile } = flags
     if (flags.plaintext && passphraseFile !== undefined)
       throw new CliError('usage', '--plaintext and --passphrase-file contradict each other')
+    ensureFolderFor(cli, flags.out)
     if (flags.plaintext) await ensureMeant(cli)
     const out = flags.out === undefined ? undefined : resolve(cli.io.cwd, flags.out)
     if (!flags.plaintext && out === undefined)

@@ -9,6 +9,7 @@ import { arg, command, flag, type Group, type Result } from '../model/command.ts
 import { safeText } from '../output/safe-text.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { table } from '../output/table.ts'
+import { ensureFolderFor } from '../place/given-file.ts'
 import { withProgress } from '../prompt/progress.ts'
 
 const shapes = () => import('../schemas/file.ts')
@@ -90,6 +91,7 @@ const get = command({
     ensureNotAgent(cli)
     if (flags.out === '-' && cli.isJson)
       throw new CliError('usage', '--json and --out - both want standard output', { fix: 'give --out FILE' })
+    ensureFolderFor(cli, flags.out)
     const place = wholePlace(args.file)
     const file = await findFile(cli, place)
     const to = flags.out === '-' ? '-' : targetOf(cli, file, flags.out)

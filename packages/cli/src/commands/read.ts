@@ -6,6 +6,7 @@ import { CliError } from '../errors/cli-error.ts'
 import { explainingKeys } from '../errors/wrapped-key.ts'
 import { arg, command, flag } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
+import { ensureFolderFor } from '../place/given-file.ts'
 import { writePrivate } from '../place/private-file.ts'
 import { type FieldPlace, fieldPlace, referenceOf } from '../place/reference.ts'
 import { freshnessOf } from '../project/freshness.ts'
@@ -79,6 +80,7 @@ export const read = command({
   output: async () => (await import('../schemas/secrets.ts')).readShape,
   run: async (cli, { args, flags }) => {
     ensureNotAgent(cli)
+    ensureFolderFor(cli, flags.out)
     const place = fieldPlace(args.ref)
     const mode = modeOf(flags.mode)
     const ref = referenceOf(place)

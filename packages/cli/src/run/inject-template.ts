@@ -4,6 +4,7 @@ import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import type { Result } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
+import { ensureFolderFor } from '../place/given-file.ts'
 import { readIfThere, writePrivate } from '../place/private-file.ts'
 import { readPiped } from '../place/standard-input.ts'
 import { pipedText } from '../place/utf8.ts'
@@ -90,6 +91,7 @@ function textIn(what: string, { value }: Read): string {
 export async function injectTemplate(cli: Cli, flags: InjectFlags): Promise<Result | undefined> {
   const { cwd } = cli.io
   const mode = modeOf(flags.mode)
+  ensureFolderFor(cli, flags.out)
   const out = flags.out === undefined ? undefined : resolve(cwd, flags.out)
   if (out !== undefined && existsSync(out) && !flags.force)
     throw new CliError('file_unwritable', `${flags.out} is there already`, { fix: 'give --force to replace it' })

@@ -35,6 +35,7 @@ export interface RunFlags extends SourceFlags, ShapeFlags, FreshnessFlags {
 }
 
 async function ensureSensible({ io, isAgent, globals }: Cli, flags: RunFlags): Promise<OnChange | undefined> {
+  if (flags.receipt !== undefined) (await import('../place/given-file.ts')).ensureFolderFor({ io }, flags.receipt)
   if (flags.mask === 'never' && (isAgent || !io.stdout.isTTY))
     throw new CliError('mask_refused', 'unmasked output is for a person at a terminal', { fix: 'leave --mask out' })
   if (flags['on-change'] !== undefined && !flags.watch)

@@ -3,6 +3,7 @@ import { confirm, ensureNotAgent } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { command, flag } from '../../model/command.ts'
 import { shellLine } from '../../output/shell-line.ts'
+import { ensureFolderFor } from '../../place/given-file.ts'
 import { writePrivate } from '../../place/private-file.ts'
 import { withProgress } from '../../prompt/progress.ts'
 import { actingAs, findAgent, heldAgent, requireHeld } from './find.ts'
@@ -23,6 +24,7 @@ export const bundle = command({
   output: async () => (await shapes()).agentBundleShape,
   run: async (cli, { args, flags }) => {
     ensureNotAgent(cli)
+    ensureFolderFor(cli, flags.out)
     const held = await requireHeld(cli, args.agent)
     const { parseBundle } = await import('@strongroom/sdk')
     const { agentId } = parseBundle(held.bundle)

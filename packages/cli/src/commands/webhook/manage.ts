@@ -4,6 +4,7 @@ import { type Cli, confirm, ensureNotAgent } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { arg, command, flag, type Result } from '../../model/command.ts'
 import { shellLine } from '../../output/shell-line.ts'
+import { ensureFolderFor } from '../../place/given-file.ts'
 import { writePrivate } from '../../place/private-file.ts'
 import { findWebhook, readTypes, WEBHOOK, webhookFacts } from './look.ts'
 
@@ -52,6 +53,7 @@ export const create = command({
   output: async () => (await shapes()).madeWebhookShape,
   run: async (cli, { args, flags }) => {
     if (flags.out === undefined && !flags.ed25519) ensureNotAgent(cli)
+    ensureFolderFor(cli, flags.out)
     const { description } = flags
     const eventTypes = flags.events.length > 0 ? readTypes(flags.events) : ['*']
     const made = await (await cli.strongroom()).webhooks.create(
@@ -76,6 +78,7 @@ export const rotate = command({
   output: async () => (await shapes()).madeWebhookShape,
   run: async (cli, { args, flags }) => {
     if (flags.out === undefined) ensureNotAgent(cli)
+    ensureFolderFor(cli, flags.out)
     const { webhookId } = await findWebhook(cli, args.webhook)
     const made = await (await cli.strongroom()).webhooks.rotateSecret(webhookId, { signal: cli.signal })
     return shownOnce(cli, made, flags.out)
