@@ -1,5 +1,5 @@
 import { setUp } from '@strongroom/sdk'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { startHarness } from '../../server/test/harness.ts'
 import { FOUNDER, keysOf, setupToken } from '../../server/test/people.ts'
 import { type LicenseWork, workOnLicensesOf } from '../../server/test/provider/background.ts'
@@ -8,8 +8,9 @@ import { type Machine, signIn, startWorld, type World } from './world.ts'
 
 // Licences at the command line: an agent of the founder buys within its budget, uses what it bought and ends it. Catches: a purchase
 // without an answer to its price, one that is lost when nobody watches it, values for a coding agent, a refusal without its exit code and
-// next step, an organisation that cannot name its server, a format printed instead of JSON.
-// Seen red: the price not asked for; `resume` without what waits; --license not among the sources; `enable` that names nobody;
+// next step, an organisation that cannot name its server, a format printed instead of JSON, a purchase that is made again because its answer
+// was lost.
+// Seen red: a lost answer told as a server that is away, without the key; the price not asked for; `resume` without what waits; --license not among the sources; `enable` that names nobody;
 // --json left to --format.
 
 let world: World
@@ -99,6 +100,30 @@ it('buys with a price that was said, tells each step, and gives the variables to
   machine.file('strongroom.toml', '[env]\n')
   await refused(['license', 'env', 'nothing-such', ...AGENT], 'license_instance_not_found', 5)
   await refused(['license', 'status', 'nothing-such', ...AGENT], 'license_not_yours', 5)
+})
+
+/** What is bought meanwhile is bought, and the answer is lost. */
+async function losingAnswers<T>(work: () => Promise<T>): Promise<T> {
+  const network = globalThis.fetch
+  const losing = vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    const response = await network(input, init)
+    if (!String(input).endsWith('/licenses/purchase')) return response
+    await response.arrayBuffer()
+    throw new TypeError('socket closed')
+  })
+  return work().finally(() => losing.mockRestore())
+}
+
+it('names the command that repeats a purchase whose answer was lost, and that one buys once', async () => {
+  const buy = ['license', 'buy', 'sandbox-once', '--vault', 'new:lost answer', ...AGENT, '--yes']
+  const { hint = '', details } = await losingAnswers(() => refused(buy, 'outcome_unknown', 7))
+  const before = await available()
+  const key = String(details?.idempotencyKey)
+  expect(hint).toContain(`strongroom license buy sandbox-once --vault 'new:lost answer' --max `)
+  expect(hint).toContain(` --idempotency-key ${key}`)
+  const [, max = ''] = /--max (\S+)/.exec(hint) ?? []
+  await jsonOf(machine, [...buy, '--max', max, '--idempotency-key', key])
+  expect(await available()).toBe(before)
 })
 
 it('goes on with a purchase that nobody watched any more', async () => {

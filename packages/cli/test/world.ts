@@ -36,6 +36,7 @@ export interface Ended {
     requestId?: string
     exitCode: number
     evidence?: string
+    details?: Readonly<Record<string, unknown>>
   }
 }
 

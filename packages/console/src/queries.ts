@@ -1,4 +1,10 @@
-import { ApiError, AuthenticationError, PermissionDeniedError, VerificationError } from '@strongroom/sdk'
+import {
+  ApiError,
+  AuthenticationError,
+  OutcomeUnknownError,
+  PermissionDeniedError,
+  VerificationError,
+} from '@strongroom/sdk'
 import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query'
 import { raiseAlarm } from './session/alarm.ts'
 import { lock, onLock, onSwitch } from './session/session.ts'
@@ -59,6 +65,9 @@ const PART_MISSING: Problem = {
   requestId: undefined,
 }
 
+/** The SDK speaks to programs, of the key to repeat a call with; a person has none to give. */
+const LOOK_FIRST = 'It may have been made. Load the page again and look before you repeat it.'
+
 export function problemOf(error: unknown): Problem {
   if (isNotLoaded(error)) return PART_MISSING
   const members = error as { code?: unknown; hint?: unknown; requestId?: unknown } | null
@@ -66,7 +75,7 @@ export function problemOf(error: unknown): Problem {
   return {
     code: text(members?.code) ?? 'unexpected',
     message: error instanceof Error ? error.message : 'something in this page failed',
-    fix: text(members?.hint),
+    fix: error instanceof OutcomeUnknownError ? LOOK_FIRST : text(members?.hint),
     requestId: text(members?.requestId),
   }
 }

@@ -1,5 +1,6 @@
 import { API_PREFIX, api, type Input, type Output, type Route, type Routes } from '@strongroom/contract'
 import { ApiError, TransportError } from './errors.ts'
+import { StrongroomError } from './strongroom/strongroom-error.ts'
 
 // A function for every operation of the contract. Nothing is generated; this is the only file that speaks HTTP.
 
@@ -78,6 +79,7 @@ async function call(
     ...(hasBody && { body: JSON.stringify(input.body) }),
     ...(callOptions.signal && { signal: callOptions.signal }),
   }).catch((cause: unknown) => {
+    if (StrongroomError.is(cause)) throw cause
     throw new TransportError(`${route.method} ${route.path} did not reach the server`, { cause })
   })
   const body = (await response.json().catch(() => undefined)) as

@@ -1,4 +1,4 @@
-import type { LicenseDestination, LicenseInstance, Offer, Strongroom } from '@strongroom/sdk'
+import type { LicenseDestination, LicenseInstance, LicenseOrder, Offer, Strongroom } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Result } from '../model/command.ts'
@@ -7,7 +7,7 @@ import { shellLine } from '../output/shell-line.ts'
 import { facts } from '../output/table.ts'
 import { findPurchase, isTermination, ownLicenses, waitsForHandOff } from './license-find.ts'
 import { watchPurchase, watchTermination } from './license-progress.ts'
-import { inNumbers } from './license-refusals.ts'
+import { inNumbers, repeatable } from './license-refusals.ts'
 
 // Buying, and whatever comes of it later.
 
@@ -59,6 +59,14 @@ async function agree(cli: Cli, offer: Offer, vault: LicenseDestination, max: str
   if (max === undefined) await confirm(cli, `Buy ${offer.licenseId} for ${price} into ${placeText(vault)}?`)
 }
 
+/** The same order to the last member: another one under the key is refused. */
+function repeating({ license, vault, quantity, maxPrice }: LicenseOrder & { maxPrice: Offer['price'] }, key: string) {
+  const place = 'create' in vault ? `new:${vault.create}` : vault.existing
+  const seats = quantity === undefined ? '' : ` --quantity ${quantity}`
+  const [max = ''] = shownMoney(maxPrice).split(' ')
+  return `${shellLine`strongroom license buy ${license} --vault ${place} --max ${max}`}${seats}${shellLine` --idempotency-key ${key}`}`
+}
+
 export const buy = command({
   summary: 'buy a licence, and put its credential into a vault',
   about:
@@ -68,6 +76,7 @@ export const buy = command({
     vault: flag.text('where the credential goes: a vault, or new:NAME', 'NAME', { completes: 'vault' }),
     max: flag.text('at most so much; agrees to any price up to it', 'USD'),
     quantity: flag.count('how many seats'),
+    'idempotency-key': flag.text('of a purchase whose answer was lost: it is made once', 'KEY'),
   },
   examples: [
     { run: 'strongroom license buy sandbox-monthly --vault new:mailer', does: 'asks, with the price' },
@@ -84,7 +93,12 @@ export const buy = command({
     const offer = await strongroom.licenses.quote(args.license, amount, { signal })
     await agree(cli, offer, vault, flags.max)
     const order = { license: args.license, vault, ...amount, maxPrice: max ?? offer.price }
-    const purchase = await inNumbers(async () => strongroom.licenses.buy(order, { signal }))
+    const given = flags['idempotency-key']
+    const options = { signal, ...(given !== undefined && { idempotencyKey: given }) }
+    const purchase = await repeatable(
+      () => inNumbers(async () => strongroom.licenses.buy(order, options)),
+      (key) => repeating(order, key),
+    )
     const data = await watchPurchase(cli, purchase)
     return {
       data,

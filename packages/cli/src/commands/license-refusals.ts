@@ -33,6 +33,22 @@ function sentenceOf(code: string, given: Details): { readonly message: string; r
   return undefined
 }
 
+/** Runs what can be repeated under its key; where nobody knows what became of it, with the command that repeats it. */
+export async function repeatable<T>(spend: () => Promise<T>, command: (key: string) => string): Promise<T> {
+  try {
+    return await spend()
+  } catch (error) {
+    const { OutcomeUnknownError } = await import('@strongroom/sdk')
+    if (!(error instanceof OutcomeUnknownError)) throw error
+    const { idempotencyKey, cause } = error
+    throw new OutcomeUnknownError(
+      idempotencyKey,
+      cause,
+      `to buy it once, whatever became of it: ${command(idempotencyKey)}`,
+    )
+  }
+}
+
 /** Runs what spends; a refusal of money says how much. */
 export async function inNumbers<T>(spend: () => Promise<T>): Promise<T> {
   try {

@@ -52,7 +52,8 @@ export const SDK_CODES: Readonly<Record<string, CodeEntry>> = {
   },
   outcome_unknown: {
     exitCode: EXIT.unavailable,
-    about: 'The connection broke while the server worked. It may have been done: look before you repeat it.',
+    about:
+      'No answer came to a change that was sent. It may have been made: look before you repeat it. Under the same idempotency key (details) it is made once; license buy says how to repeat it.',
   },
   principal_changed: {
     exitCode: EXIT.unverified,

@@ -60,6 +60,7 @@ interface Known {
   readonly missing?: readonly string[]
   readonly cause?: unknown
   readonly details?: unknown
+  readonly idempotencyKey?: string
 }
 
 const isKnown = (error: unknown): error is Known =>
@@ -110,8 +111,12 @@ const membersOf = (problems: readonly Problem[]): readonly string[] => [
 ]
 
 /** Of a request that is not well formed, which members; of another refusal of the server, what its hint speaks of. */
-const detailsOf = ({ code, status, details }: Known, problems: readonly Problem[]): Details | undefined =>
-  problems.length > 0 ? { problems } : code === 'validation_failed' || !status ? undefined : plainDetails(details)
+function detailsOf(error: Known, problems: readonly Problem[]): Details | undefined {
+  const { code, status, details, idempotencyKey } = error
+  if (code === 'outcome_unknown') return { idempotencyKey }
+  if (problems.length > 0) return { problems }
+  return code === 'validation_failed' || !status ? undefined : plainDetails(details)
+}
 
 /** Where the server was not reached, that is what happened; that the cache cannot stand in for it only follows. */
 function causeFirst(error: Known): Known {

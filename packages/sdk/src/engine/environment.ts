@@ -51,8 +51,7 @@ export async function readEnvironment(
 
 /** Somebody answered, and the answer was refused: that is no reason to be content with an older one. */
 const REFUSED = new Set(['redirect_refused', 'limit_exceeded'])
-const isRefusal = ({ code, cause }: TransportError): boolean =>
-  REFUSED.has(code) || REFUSED.has(String((cause as { code?: unknown } | undefined)?.code))
+const isRefusal = ({ code }: TransportError): boolean => REFUSED.has(code)
 
 const isRouteMissing = (error: unknown): boolean => error instanceof ApiError && error.code === 'route_not_found'
 

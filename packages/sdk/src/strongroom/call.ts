@@ -114,7 +114,9 @@ export async function runCall<T>(
     return { data: await work(scope), exchange: scope.exchange }
   } catch (error) {
     const { headers, idempotencyKey } = scope.exchange.last?.meta ?? {}
-    throw toPublic(error, { signal, evidence, headers, idempotencyKey })
+    // With a key of its own a call is repeated as a whole, whatever key followed from it for the request that failed.
+    const key = idempotencyKey && (options.idempotencyKey ?? idempotencyKey)
+    throw toPublic(error, { signal, evidence, headers, idempotencyKey: key })
   }
 }
 

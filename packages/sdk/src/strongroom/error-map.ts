@@ -1,12 +1,13 @@
 import { PROTOCOL_ERRORS, ProtocolError, type ProtocolErrorCode } from '@strongroom/protocol'
 import { NotCachedError as EngineNotCached, UncertainWriteError } from '../engine/engine-errors.ts'
 import { refusedAnswer } from '../engine/verified.ts'
-import { ApiError, type RefusalContext } from '../errors.ts'
+import { ApiError, type RefusalContext, TransportError } from '../errors.ts'
 import {
   AbortedError,
   AuthenticationError,
   BudgetExceededError,
   ConflictError,
+  ConnectionError,
   IntegrityError,
   NotCachedError,
   NotFoundError,
@@ -144,15 +145,21 @@ function refusedHere(error: ProtocolError, { evidence }: Circumstances): Strongr
 
 /** The public form of anything that was thrown. */
 export function toPublic(error: unknown, circumstances: Circumstances = {}): StrongroomError {
-  const { signal } = circumstances
+  const { signal, idempotencyKey } = circumstances
+  const cause = inner(error)
   if (signal?.aborted) return error instanceof AbortedError ? error : new AbortedError(signal.reason)
   if (error instanceof ApiError) return withHint(promote(error, circumstances))
   if (error instanceof ProtocolError) return refusedHere(error, circumstances)
-  if (error instanceof UncertainWriteError) return new OutcomeUnknownError(error.idempotencyKey, inner(error))
-  if (error instanceof EngineNotCached) return new NotCachedError(inner(error))
-  const cause = inner(error)
-  // The part that speaks HTTP wraps what this client's own fetch refused with.
-  if (StrongroomError.is(error)) return StrongroomError.is(cause) ? cause : error
+  if (error instanceof UncertainWriteError)
+    // The transport has judged it: nothing went out.
+    return cause instanceof ConnectionError
+      ? cause
+      : new OutcomeUnknownError(idempotencyKey ?? error.idempotencyKey, cause)
+  // An answer came that is not of this API.
+  if (idempotencyKey !== undefined && (error as Error).constructor === TransportError)
+    return new OutcomeUnknownError(idempotencyKey, error)
+  if (error instanceof EngineNotCached) return new NotCachedError(cause)
+  if (StrongroomError.is(error)) return error
   return new StrongroomError('something failed in the client', { code: 'client_error', cause: error })
 }
 

@@ -114,6 +114,8 @@ export interface Platform {
   readonly files?: Files
   /** For tools that watch a process from beside: what every attempt came to. */
   publish?(event: Attempt): void
+  /** Whether a fetch failed before it had a connection; a browser does not say. */
+  isUnsent?(cause: unknown): boolean
 }
 
 /** One attempt of a request, without bodies, headers or credentials. */
@@ -144,6 +146,7 @@ export interface Config {
   readonly mode: 'strict' | 'warn'
   readonly onNewSigner: VerifyPolicy['onNewSigner']
   readonly publish: ((event: Attempt) => void) | undefined
+  readonly isUnsent: Platform['isUnsent']
   readonly confirmed: Set<string>
   readonly onRecovery: OnRecovery
   readonly onEvidence: ((evidence: Evidence) => unknown) | undefined
@@ -255,6 +258,7 @@ export function configOf(given: StrongroomOptions, platform: Platform): Config {
     mode: verify.mode ?? 'strict',
     onNewSigner: verify.onNewSigner,
     publish: platform.publish,
+    isUnsent: platform.isUnsent,
     confirmed: new Set(verify.confirmedKeys),
     onRecovery: verify.onRecovery ?? 'accept',
     onEvidence: options.onEvidence ?? platform.onEvidence,

@@ -22,6 +22,14 @@ async function keepEvidence(evidence: Evidence): Promise<string> {
 /** Costs nothing while nobody listens. */
 const requests = channel('strongroom:request')
 
+const NO_CONNECTION = /REFUSED|NOTFOUND|EAI_AGAIN|UNREACH|CONNECT_TIMEOUT|CERT|SIGNATURE/
+
+/** The system names what failed; `fetch` wraps it. */
+function isUnsent(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: { code?: unknown } }
+  return NO_CONNECTION.test(String(cause?.code ?? code))
+}
+
 /** Node, Bun and Deno: files under the home directory, or where the environment says. */
 export const nodePlatform: Platform = {
   isBrowser: false,
@@ -33,4 +41,5 @@ export const nodePlatform: Platform = {
   onEvidence: keepEvidence,
   files: nodeFiles,
   publish: (event) => requests.publish(event),
+  isUnsent,
 }

@@ -127,14 +127,16 @@ export class AbortedError extends StrongroomError {
   }
 }
 
-/** It is not known whether a change was made: no answer came. */
+const HINT_UNKNOWN = 'Look whether it is there. To repeat it, give the same idempotencyKey: it is then made once.'
+
+/** It is not known whether a change was made: no answer came. Repeated with its key, a call has its effect once. */
 export class OutcomeUnknownError extends StrongroomError {
   override name = 'OutcomeUnknownError'
   readonly idempotencyKey: string
-  constructor(idempotencyKey: string, cause?: unknown) {
+  constructor(idempotencyKey: string, cause?: unknown, hint = HINT_UNKNOWN) {
     super('no answer came, so it is not known whether the change was made', {
       code: 'outcome_unknown',
-      hint: 'Read it, and repeat the change if it is not there.',
+      hint,
       retryable: true,
       cause,
     })

@@ -12,7 +12,7 @@ import { configOf, type Platform, type StrongroomOptions } from './options.ts'
 import { type Permissions, permissionsOf } from './permissions.ts'
 import { anyPlatform } from './platform-any.ts'
 import { type Projects, projectsOf } from './projects.ts'
-import { type RawRequest, sendRaw } from './request.ts'
+import type { RawRequest } from './request.ts'
 import { type Search, searchOf } from './search.ts'
 import { type Secrets, secretsOf } from './secrets.ts'
 import { makeSession, type Session } from './session.ts'
@@ -123,7 +123,10 @@ export class Strongroom {
 
   /** Any route that has no method here. Nothing of its answer is verified. */
   request<T = unknown>(request: RawRequest, options?: RequestOptions): ApiPromise<T> {
-    return this.#core.call(options, async (scope) => (await sendRaw(scope, request)) as T)
+    return this.#core.call(options, async (scope) => {
+      const { sendRaw } = await import('./request.ts')
+      return (await sendRaw(scope, request)) as T
+    })
   }
 
   toJSON(): { server: string } {

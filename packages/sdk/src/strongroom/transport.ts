@@ -2,7 +2,14 @@ import { pause } from '../engine/queue.ts'
 import { ApiError, type RefusalBody } from '../errors.ts'
 import { promote } from './error-map.ts'
 import type { Attempt, Config } from './options.ts'
-import { AbortedError, ConnectionError, type RateLimit, rateLimitOf, TimeoutError } from './public-errors.ts'
+import {
+  AbortedError,
+  ConnectionError,
+  OutcomeUnknownError,
+  type RateLimit,
+  rateLimitOf,
+  TimeoutError,
+} from './public-errors.ts'
 import { delayBefore } from './retry.ts'
 import { StrongroomError } from './strongroom-error.ts'
 
@@ -37,7 +44,12 @@ interface Sent {
   readonly method: string
   readonly init: RequestInit
   readonly idempotencyKey: string | undefined
+  /** Whether anything has left this client. */
+  isOut?: boolean
 }
+
+/** Routes that take a question in a body: nothing is made of it, so nothing of it is made twice. */
+const ASKING = /\/(search|quote|simulate)$/
 
 /** `fetch` for one call: what it gives back is whole, and a refusal that may pass was tried again. */
 export function fetchFor(config: Config, exchange: Exchange): typeof fetch {
@@ -49,7 +61,7 @@ export function fetchFor(config: Config, exchange: Exchange): typeof fetch {
     for (const [name, value] of Object.entries(exchange.query)) url.searchParams.set(name, value)
     const method = init.method ?? 'GET'
     const given = new Headers(init.headers)
-    const isWrite = method !== 'GET'
+    const isWrite = method !== 'GET' && !ASKING.test(url.pathname)
     const target = `${method} ${url.pathname}`
     // The caller's key for the first thing a call writes, and one that follows from it for each further one. What was read before
     // counts for nothing: the same call elsewhere has the same keys. Until a target has answered it keeps its key.
@@ -57,8 +69,8 @@ export function fetchFor(config: Config, exchange: Exchange): typeof fetch {
       keys.set(target, steps === 0 ? own : `${own}.${steps}`)
       steps += 1
     }
-    const idempotencyKey = keys.get(target) ?? given.get('idempotency-key') ?? undefined
-    const sent = { id: crypto.randomUUID(), url, method, init, idempotencyKey }
+    const idempotencyKey = isWrite ? (keys.get(target) ?? given.get('idempotency-key') ?? undefined) : undefined
+    const sent: Sent = { id: crypto.randomUUID(), url, method, init, idempotencyKey }
     const response = await sendUntilSettled(config, exchange, sent)
     if (response.ok) keys.delete(target)
     return response
@@ -66,14 +78,19 @@ export function fetchFor(config: Config, exchange: Exchange): typeof fetch {
 }
 
 async function sendUntilSettled(config: Config, exchange: Exchange, sent: Sent): Promise<Response> {
+  let isUnknown = false
   for (let attempt = 1; ; attempt += 1) {
     const outcome = await attemptOnce(config, exchange, sent, attempt)
     if (outcome.response && !outcome.error) return outcome.response
     const error = outcome.error as StrongroomError
+    isUnknown ||= isUnanswered(config, sent, error)
     const isAborted = exchange.signal?.aborted ?? false
     const mayRetry = !isAborted && attempt <= exchange.maxRetries && config.retry.retryOn(error, attempt)
     const delayMs = mayRetry ? delayBefore(config.retry, attempt, error) : undefined
     if (delayMs === undefined || !config.budget.take()) {
+      const { idempotencyKey } = sent
+      if (isUnknown && idempotencyKey !== undefined && !saysWhatBecame(error))
+        throw new OutcomeUnknownError(exchange.idempotencyKey ?? idempotencyKey, error)
       if (outcome.response) return outcome.response
       throw error
     }
@@ -83,6 +100,14 @@ async function sendUntilSettled(config: Config, exchange: Exchange, sent: Sent):
     })
   }
 }
+
+/** It may have been made: it went out, and no answer of this API came. */
+const isUnanswered = ({ isUnsent }: Config, { isOut }: Sent, error: StrongroomError): boolean =>
+  isOut === true && isUnreached(error) && error.retryable && !isUnsent?.(error.cause)
+
+/** A refusal that may pass, or that comes before the key is looked up, says nothing of an attempt before it. */
+const saysWhatBecame = (error: StrongroomError): boolean =>
+  error instanceof ApiError && !error.retryable && error.status !== 401 && error.status !== 403
 
 interface Outcome {
   readonly response?: Response
@@ -106,7 +131,7 @@ async function attemptOnce(config: Config, exchange: Exchange, sent: Sent, attem
     config.log('debug', `${method} ${path} ${response.status} ${Math.round(ms)} ms`)
     exchange.last = { response: answer, meta: metaOf(response, attempt, idempotencyKey) }
     const error = response.ok ? undefined : await refusalIn(answer(), idempotencyKey, url.host)
-    return { ...(isOurs(error) && { response }), ...(error && { error }) }
+    return { ...(!isUnreached(error) && { response }), ...(error && { error }) }
   } catch (cause) {
     const error = StrongroomError.is(cause) ? cause : connectionError(url, cause)
     publish({ code: error.code })
@@ -116,7 +141,7 @@ async function attemptOnce(config: Config, exchange: Exchange, sent: Sent, attem
 }
 
 /** What is not of this API has no body that the layer above could read. */
-const isOurs = (error: StrongroomError | undefined): boolean => !(error instanceof ConnectionError)
+const isUnreached = (error: StrongroomError | undefined): boolean => error instanceof ConnectionError
 
 const connectionError = ({ host }: URL, cause: unknown): ConnectionError =>
   new ConnectionError(`${host} could not be reached`, {
@@ -140,11 +165,8 @@ const metaOf = (response: Response, attempts: number, idempotencyKey: string | u
 const MAX_TIMER_MS = 2_147_483_647
 
 /** One request and its whole answer, within the time limit. */
-async function receive(
-  config: Config,
-  exchange: Exchange,
-  { url, init, method, idempotencyKey }: Sent,
-): Promise<() => Response> {
+async function receive(config: Config, exchange: Exchange, sent: Sent): Promise<() => Response> {
+  const { url, init, method, idempotencyKey } = sent
   const { signal, timeoutMs } = exchange
   if (signal?.aborted) throw new AbortedError(signal.reason)
   // Longer than a timer can wait is as long as it can.
@@ -153,6 +175,7 @@ async function receive(
   try {
     const ending = AbortSignal.any(signals)
     const headers = await orAborted(requestHeaders(config, exchange, init, idempotencyKey), ending)
+    sent.isOut = true
     const response = await config.fetch(url.href, {
       ...init,
       method,
@@ -163,9 +186,9 @@ async function receive(
       signal: ending,
     })
     ensureNoRedirect(response, url)
-    const { status, statusText, headers: sent } = response
+    const { status, statusText, headers: received } = response
     const body = isBodiless(status) ? null : await bodyOf(response, url)
-    return () => new Response(body, { status, statusText, headers: sent })
+    return () => new Response(body, { status, statusText, headers: received })
   } catch (cause) {
     if (signal?.aborted) throw new AbortedError(signal.reason)
     if (limit.aborted)

@@ -2,7 +2,7 @@ import { money } from '@strongroom/contract'
 import type { LicenseDestination, Offer } from '@strongroom/sdk'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useMemo, useState } from 'react'
 import { problemOf } from '../../queries.ts'
 import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
@@ -59,12 +59,16 @@ function useBuy(offer: Offer, vault: LicenseDestination | undefined, max: string
   const strongroom = useStrongroom()
   const queries = useQueryClient()
   const navigate = useNavigate()
+  const { licenseId, quantity, price } = offer
+  const order = JSON.stringify([licenseId, vault, quantity, max || price.amount])
+  // One for each order: pressed again after an answer that was lost, it is bought once.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another order has another key
+  const idempotencyKey = useMemo(() => crypto.randomUUID(), [order])
   return useMutation({
     mutationFn: async () => {
       if (!vault) return undefined
-      const { licenseId, quantity, price } = offer
       const maxPrice = max === '' ? money(price.amount) : money(microUnits(max))
-      return strongroom.licenses.buy({ license: licenseId, vault, quantity, maxPrice })
+      return strongroom.licenses.buy({ license: licenseId, vault, quantity, maxPrice }, { idempotencyKey })
     },
     onSuccess: async (purchase) => {
       if (!purchase) return
