@@ -100,6 +100,11 @@ export const SDK_CODES: Readonly<Record<string, CodeEntry>> = {
     exitCode: EXIT.failedPurchase,
     about: 'Nobody knows whether the provider has ended the licence, so the operator has to look at it.',
   },
+  trust_store_failed: {
+    exitCode: EXIT.invalid,
+    about:
+      'What this machine has seen and pinned could not be read or written; the message names the file, and says so where a change was made all the same. Free space or correct the permissions. A damaged file: restore it from a backup, or remove it deliberately and sign in again with the trust anchor; what was seen before is then forgotten.',
+  },
   unexpected_answer: {
     exitCode: EXIT.unavailable,
     about: 'What answered is not a Strongroom server, or one of another version.',

@@ -227,7 +227,7 @@ async function checkConflict(
   if (!stale) return { rounds: [], result: { newer: undefined, turn } }
   const fresh = await verifyMaterial(actor, stale, current, pins, work.touched ?? new Set())
   const newer = known.map((one) => (one === stale ? fresh : one))
-  return { rounds: [roundOf(fresh.head)], result: { newer, turn } }
+  return { rounds: [roundOf(fresh.head)], result: { newer, turn }, isConflict: true }
 }
 
 /** The own head is in the log, at the leaf the server names: only then was the change made. */

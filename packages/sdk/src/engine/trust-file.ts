@@ -13,10 +13,18 @@ import {
 } from 'node:fs'
 import { hostname } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
-import { EMPTY_TRUST_STORE, parseTrustStore, serialiseTrustStore, type TrustStore } from '@strongroom/protocol'
+import {
+  EMPTY_TRUST_STORE,
+  ProtocolError,
+  parseTrustStore,
+  serialiseTrustStore,
+  type TrustStore,
+} from '@strongroom/protocol'
+import { StrongroomError } from '../strongroom/strongroom-error.ts'
 import type { CacheStore } from './cache.ts'
 import { type InTurn, makeQueue, pause } from './queue.ts'
 import type { TrustKeeper } from './trust.ts'
+import { locked, unreadable, unwritable } from './trust-failed.ts'
 
 // Files of a Node client: the trust store, shared by every process of a user, and the cache. The only file here that needs Node.
 //
@@ -188,7 +196,7 @@ async function withLock<T>(path: string, work: (isMine: () => boolean) => Promis
   for (;;) {
     const lock = tryLock(path)
     if (lock) return work(lock.isMine).finally(lock.release)
-    if (Date.now() > until) throw new Error(`the trust store ${path} is locked by another process`)
+    if (Date.now() > until) throw locked(path)
     await pause(POLL_MS + Math.random() * POLL_MS)
   }
 }
@@ -213,10 +221,14 @@ export function fileTrust(path: string): TrustKeeper {
   queues.set(place, inTurn)
   let last: { text: string; store: TrustStore } | undefined
   const read = async (): Promise<TrustStore> => {
-    const text = readIfThere(place)
-    if (text === undefined) return EMPTY_TRUST_STORE
-    if (last?.text !== text) last = { text, store: parseTrustStore(text) }
-    return last.store
+    try {
+      const text = readIfThere(place)
+      if (text === undefined) return EMPTY_TRUST_STORE
+      if (last?.text !== text) last = { text, store: parseTrustStore(text) }
+      return last.store
+    } catch (error) {
+      throw unreadable(error, place)
+    }
   }
   const change = async (
     next: (store: TrustStore) => TrustStore | Promise<TrustStore>,
@@ -225,7 +237,7 @@ export function fileTrust(path: string): TrustKeeper {
     const before = await read()
     const after = await next(before)
     if (after === before) return before
-    if (!isMine()) throw new Error(`the lock of the trust store ${place} was lost`)
+    if (!isMine()) throw locked(place)
     removeDrafts(place)
     await writeWhole(place, serialiseTrustStore(after))
     await syncDirectory(dirname(place))
@@ -237,6 +249,8 @@ export function fileTrust(path: string): TrustKeeper {
       inTurn(async () => {
         mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
         return withLock(place, (isMine) => change(next, isMine))
+      }).catch((error: unknown) => {
+        throw error instanceof ProtocolError || StrongroomError.is(error) ? error : unwritable(error, place)
       }),
   }
 }

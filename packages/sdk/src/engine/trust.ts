@@ -1,4 +1,12 @@
-import { EMPTY_TRUST_STORE, type OrgTrust, parseTrustAnchor, pinAnchor, type TrustStore } from '@strongroom/protocol'
+import {
+  EMPTY_TRUST_STORE,
+  type OrgTrust,
+  ProtocolError,
+  parseTrustAnchor,
+  pinAnchor,
+  type TrustStore,
+} from '@strongroom/protocol'
+import { StrongroomError } from '../strongroom/strongroom-error.ts'
 import { makeQueue } from './queue.ts'
 
 // Where a client keeps what it remembers (docs/reference/protocol.md 9.1). The protocol computes the next store; a keeper only stores it.
@@ -25,6 +33,20 @@ export function memoryTrust(initial: TrustStore = EMPTY_TRUST_STORE): TrustKeepe
       }),
   }
 }
+
+const failed = () => import('./trust-failed.ts')
+
+/** The same keeper, whose failures say what they are. What `change` refuses stays as it is. */
+export const explained = (keeper: TrustKeeper): TrustKeeper => ({
+  read: () =>
+    keeper.read().catch(async (error: unknown) => {
+      throw StrongroomError.is(error) ? error : (await failed()).unreadable(error)
+    }),
+  update: (change) =>
+    keeper.update(change).catch(async (error: unknown) => {
+      throw error instanceof ProtocolError || StrongroomError.is(error) ? error : (await failed()).unwritable(error)
+    }),
+})
 
 /** Pins an organisation by its trust anchor; refuses with `genesis_mismatch` one that is pinned differently. */
 export async function pinTrust(

@@ -66,6 +66,8 @@ export const roundOf = (head: VerifiedHead): Round => ({ directory: head.vault.d
 export interface Checked<T> {
   readonly rounds: readonly Round[]
   readonly result: T
+  /** Of a change: it was not made. */
+  readonly isConflict?: boolean
 }
 
 export interface Question<T> {
@@ -109,7 +111,10 @@ export async function readVerified<T>(actor: Actor, question: Question<T>, { sig
     }
     const keeping = async (): Promise<boolean> => {
       if (!question.isWrite) ensurePolicyProven(checked.rounds)
-      return keep(actor, checked.rounds, link)
+      return keep(actor, checked.rounds, link).catch(async (error: unknown) => {
+        if (!question.isWrite || checked.isConflict) throw error
+        throw (await import('./trust-failed.ts')).madeAnyway(error)
+      })
     }
     if (await alarming(actor, refusal, keeping)) return checked.result
     if (tries >= MAX_TRIES)

@@ -1,7 +1,7 @@
 import type { Evidence, Identity, Notice } from '@strongroom/protocol'
 import type { OnRecovery, UnlinkedSigner, Verification } from '../engine/actor.ts'
 import type { CacheStore } from '../engine/cache.ts'
-import type { TrustKeeper } from '../engine/trust.ts'
+import { explained, type TrustKeeper } from '../engine/trust.ts'
 import { httpUrl } from './address.ts'
 import { parseBundle } from './bundle.ts'
 import { ConfigError } from './public-errors.ts'
@@ -250,7 +250,7 @@ export function configOf(given: StrongroomOptions, platform: Platform): Config {
     privateKey: options.privateKey,
     principal: agentId !== undefined ? `agent:${agentId}` : userId !== undefined ? `user:${userId}` : undefined,
     trustAnchor: options.trustAnchor,
-    trust: options.trustStore ?? platform.trustStore(NOBODY),
+    trust: explained(options.trustStore ?? platform.trustStore(NOBODY)),
     cache: cache === false ? undefined : (cache ?? platform.cache?.(NOBODY)),
     maxStaleMs: durationMs(verify.maxCheckpointAge ?? DAY, 'maxCheckpointAge'),
     witnessWaitMs: durationMs(verify.maxWitnessWait ?? '30s', 'maxWitnessWait'),

@@ -5,6 +5,7 @@ export type { CacheStore } from '../engine/cache.ts'
 export { memoryCache } from '../engine/cache.ts'
 export { fieldNow } from '../engine/field-now.ts'
 export { memoryTrust, type TrustKeeper } from '../engine/trust.ts'
+export { TrustStoreError } from '../engine/trust-failed.ts'
 export type {
   Agent,
   Agents,

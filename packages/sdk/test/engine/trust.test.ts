@@ -117,8 +117,8 @@ it('refuses a store it cannot read, and does not replace it', async () => {
   const { path, trust } = await provide('broken')
   for (const text of ['', '{"version":1,', '{"version":2,"orgs":{}}', '[]']) {
     writeFileSync(path, text)
-    await expect(trust.read()).rejects.toMatchObject({ code: 'malformed' })
-    await expect(trust.update((store) => store)).rejects.toMatchObject({ code: 'malformed' })
+    await expect(trust.read()).rejects.toMatchObject({ path, cause: { code: 'malformed' } })
+    await expect(trust.update((store) => store)).rejects.toMatchObject({ path, cause: { code: 'malformed' } })
     expect(readFileSync(path, 'utf8')).toBe(text)
   }
 })
