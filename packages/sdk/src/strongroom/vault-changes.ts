@@ -2,13 +2,16 @@ import { EMPTY_CONTENT, type VaultContent, type VerifiedHead } from '@strongroom
 import { rotateVaultKey } from '../engine/access.ts'
 import { listOf, membersOf, verifySigned } from '../engine/answers.ts'
 import { attestVault, reviewing, reviewVault, type Unsound } from '../engine/attest.ts'
-import { verifyMaterial } from '../engine/content.ts'
+import { loadVault, verifyMaterial } from '../engine/content.ts'
+import type { KnownVault } from '../engine/memory.ts'
 import { reencrypt } from '../engine/reencrypt.ts'
-import { readVerified, roundOf } from '../engine/verified.ts'
+import { type Round, readVerified, roundOf } from '../engine/verified.ts'
 import { archiveVault, createVault, renameVault, restoreVault } from '../engine/write-vaults.ts'
+import { ApiError } from '../errors.ts'
 import type { KeyedPlace } from './core.ts'
 import { ensureReturning, ensureVaultName } from './given-names.ts'
 import { archivedVaultId, vaultIdOf } from './names.ts'
+import { baseOf, headsAt, keepHeads } from './sync-bases.ts'
 import { getVault, roleOf } from './vault-reads.ts'
 import type { Classification, NewVault, RotateVaultKey, SyncedVault, SyncPayload, Vault } from './vaults.ts'
 
@@ -91,33 +94,65 @@ const syncedVault = (head: VerifiedHead, content: VaultContent): SyncedVault => 
   }
 }
 
+/** A vault of an answer: verified as a whole, or, where this client has nothing to put the changes on, by its head alone. */
+type Brought = KnownVault | { readonly missing: string }
+
+interface Answered {
+  readonly payload: Omit<SyncPayload, 'vaults'>
+  readonly brought: readonly Brought[]
+}
+
 /** Every vault of the answer is verified, on top of what was synced before where it brings only what changed. */
-export async function sync({ actor, options }: KeyedPlace, since: string | undefined): Promise<SyncPayload> {
-  return readVerified(
+const ask = ({ actor, options }: KeyedPlace, since: string | undefined): Promise<Answered> =>
+  readVerified(
     actor,
     {
       ask: (call) => actor.client.sync.sync({ query: since === undefined ? {} : { cursor: since } }, call),
       check: async (answer, pins) => {
         const { cursor, full, removed, vaults } = membersOf(answer, 'answer')
-        const known = []
+        const heads = headsAt(actor.memory, since)
+        const rounds: Round[] = []
+        const brought: Brought[] = []
         for (const candidate of listOf(vaults, 'vaults')) {
           const { signed, items, gone, assets, complete } = membersOf(candidate, 'vault')
           const vaultId = String(membersOf(signed, 'signed').vaultId)
           const head = await verifySigned(signed, vaultId, pins.vault(vaultId))
-          const content = complete === true ? EMPTY_CONTENT : (actor.memory.vault(vaultId)?.content ?? EMPTY_CONTENT)
+          const content = complete === true ? EMPTY_CONTENT : baseOf(actor.memory, heads, head)
           const material = { signed, changed: items, gone, assets }
-          known.push(await verifyMaterial(actor, { head, content }, material, pins, new Set()))
+          const known = content && (await verifyMaterial(actor, { head, content }, material, pins, new Set()))
+          rounds.push(roundOf(known?.head ?? head))
+          brought.push(known ?? { missing: vaultId })
         }
-        for (const one of known) actor.memory.keepVault(one)
-        const result: SyncPayload = {
+        const payload = {
           cursor: String(cursor),
           isFull: full === true,
           removed: listOf(removed, 'removed').map(String),
-          vaults: known.map(({ head, content }) => syncedVault(head, content)),
         }
-        return { rounds: known.map(({ head }) => roundOf(head)), result }
+        return { rounds, result: { payload, brought } }
       },
     },
     options,
   )
+
+/** A caller who may only sync, or whose access has just ended. */
+const cannotRead = (error: unknown): boolean => error instanceof ApiError && [403, 404].includes(error.status)
+
+export async function sync(place: KeyedPlace, since: string | undefined): Promise<SyncPayload> {
+  const { actor, options } = place
+  const { payload, brought } = await ask(place, since)
+  const vaults: KnownVault[] = []
+  try {
+    for (const one of brought) vaults.push('missing' in one ? await loadVault(actor, one.missing, options) : one)
+  } catch (error) {
+    if (since === undefined || !cannotRead(error)) throw error
+    return sync(place, undefined)
+  }
+  const heads = new Map(payload.isFull ? [] : headsAt(actor.memory, since))
+  for (const vaultId of payload.removed) heads.delete(vaultId)
+  for (const known of vaults) {
+    actor.memory.keepVault(known)
+    heads.set(known.head.vault.vaultId, known.head.payload.headVersion)
+  }
+  keepHeads(actor.memory, payload.cursor, heads)
+  return { ...payload, vaults: vaults.map(({ head, content }) => syncedVault(head, content)) }
 }
