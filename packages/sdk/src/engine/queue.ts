@@ -41,3 +41,16 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.addEventListener('abort', giveUp, { once: true })
   })
 }
+
+/** Waits for work that cannot be stopped, unless the caller gives up first. */
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  if (signal.aborted) return Promise.reject(signal.reason)
+  return new Promise((resolve, reject) => {
+    const end = (): void => reject(signal.reason)
+    signal.addEventListener('abort', end, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
+  }).then((done) => {
+    if (signal.aborted) throw signal.reason
+    return done as T
+  })
+}

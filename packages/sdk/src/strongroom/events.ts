@@ -1,5 +1,5 @@
 import { API_PREFIX } from '@strongroom/contract'
-import { pause } from '../engine/queue.ts'
+import { orAborted, pause } from '../engine/queue.ts'
 import type { Core } from './core.ts'
 import { ensureNoRedirect, requestHeaders } from './transport.ts'
 
@@ -46,7 +46,7 @@ async function listen(core: Core, signal: AbortSignal, after: string | undefined
   const { config } = core
   const url = new URL(`${config.server}${API_PREFIX.machine}/events`)
   const init = { headers: { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) } }
-  const headers = await requestHeaders(config, { headers: {} }, init, undefined)
+  const headers = await orAborted(requestHeaders(config, { headers: {} }, init, undefined), signal)
   const response = await config.fetch(url.href, { headers, redirect: 'manual', credentials: 'omit', signal })
   ensureNoRedirect(response, url)
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') ?? false

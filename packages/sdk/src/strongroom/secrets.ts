@@ -92,8 +92,7 @@ export function secretsOf(core: Core): Secrets {
     env,
     watch: async function* (source, options) {
       const { watchEnvironment } = await import('./watch.ts')
-      const { allowNames = [], optional = [] } = options ?? {}
-      yield* watchEnvironment(core, (more) => env(source, { allowNames, optional, ...more }), options)
+      yield* watchEnvironment(core, source, options)
     },
     parseRef,
   }

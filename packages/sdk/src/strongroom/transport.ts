@@ -1,4 +1,4 @@
-import { pause } from '../engine/queue.ts'
+import { orAborted, pause } from '../engine/queue.ts'
 import { ApiError, type RefusalBody } from '../errors.ts'
 import { promote } from './error-map.ts'
 import type { Attempt, Config } from './options.ts'
@@ -174,6 +174,7 @@ async function receive(config: Config, exchange: Exchange, sent: Sent): Promise<
   const signals = [limit, signal, init.signal].filter((one) => one !== undefined && one !== null)
   try {
     const ending = AbortSignal.any(signals)
+    // A credential may be asked for elsewhere, and that may take its time too.
     const headers = await orAborted(requestHeaders(config, exchange, init, idempotencyKey), ending)
     sent.isOut = true
     const response = await config.fetch(url.href, {
@@ -232,19 +233,6 @@ async function bodyOf(response: Response, { host }: URL): Promise<Uint8Array<Arr
     at += part.length
   }
   return whole
-}
-
-/** A credential may be asked for elsewhere, and that may take its time too. */
-function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) return Promise.reject(signal.reason)
-  return new Promise((resolve, reject) => {
-    const end = (): void => reject(signal.reason)
-    signal.addEventListener('abort', end, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
-  }).then((done) => {
-    if (signal.aborted) throw signal.reason
-    return done as T
-  })
 }
 
 const isBodiless = (status: number): boolean => status === 204 || status === 205 || status === 304

@@ -1,10 +1,11 @@
-import type { RequestOptions } from './call.ts'
+import { toBase64url } from '@strongroom/protocol'
 import type { Core } from './core.ts'
-import { type EnvBundle, vaultIdsOf } from './env-bundle.ts'
+import { type EnvBundle, envBundle, vaultIdsOf } from './env-bundle.ts'
 import { followEvents } from './events.ts'
 import { durationMs } from './options.ts'
 import { AbortedError, ConnectionError, RateLimitError, ServerError } from './public-errors.ts'
-import type { EnvOptions } from './secrets.ts'
+import { DISPOSE, Secret } from './secret.ts'
+import { type EnvOptions, type EnvSource, secretsOf } from './secrets.ts'
 
 export interface WatchOptions extends Pick<EnvOptions, 'allowNames' | 'optional'> {
   readonly signal?: AbortSignal
@@ -12,10 +13,13 @@ export interface WatchOptions extends Pick<EnvOptions, 'allowNames' | 'optional'
   readonly interval?: number | string
 }
 
-export interface EnvChange {
+interface Difference {
   readonly added: readonly string[]
   readonly changed: readonly string[]
   readonly removed: readonly string[]
+}
+
+export interface EnvChange extends Difference {
   /** The whole environment now, verified. */
   readonly bundle: EnvBundle
 }
@@ -23,26 +27,58 @@ export interface EnvChange {
 const DEFAULT_INTERVAL_MS = 60_000
 const RETRY_MS = 2_000
 
-function differenceOf(before: EnvBundle | undefined, bundle: EnvBundle): EnvChange {
-  const old = new Set(before?.names)
-  const isChanged = (name: string): boolean => {
-    const [was, is] = [before?.get(name), bundle.get(name)]
-    return was !== undefined && is !== undefined && (was.version !== is.version || !is.equals(was))
-  }
-  return {
-    added: bundle.names.filter((name) => !old.has(name)),
-    changed: bundle.names.filter((name) => old.has(name) && isChanged(name)),
-    removed: [...old].filter((name) => bundle.get(name) === undefined),
-    bundle,
+/** By name, what is known of the values from look to look: a bundle that was reported is the caller's, who may have disposed of it. */
+type Digests = ReadonlyMap<string, string>
+
+/** Under a key that only this watch has: what is kept says nothing of a value, however short it is. */
+async function makeDigesting(): Promise<(bundle: EnvBundle) => Promise<Digests>> {
+  const key = await crypto.subtle.generateKey({ name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+  return async (bundle) => {
+    const digests = new Map<string, string>()
+    for (const name of bundle.names) {
+      const bytes = new Uint8Array(bundle.get(name)?.bytes() ?? [])
+      digests.set(name, toBase64url(new Uint8Array(await crypto.subtle.sign('HMAC', key, bytes))))
+      bytes.fill(0)
+    }
+    return digests
   }
 }
 
-const isEmpty = ({ added, changed, removed }: EnvChange): boolean =>
+/** By their values: a new vault key makes new versions of all of them. */
+function differenceOf(before: Digests, now: Digests): Difference {
+  const names = [...now.keys()]
+  return {
+    added: names.filter((name) => !before.has(name)),
+    changed: names.filter((name) => before.has(name) && before.get(name) !== now.get(name)),
+    removed: [...before.keys()].filter((name) => !now.has(name)),
+  }
+}
+
+const isEmpty = ({ added, changed, removed }: Difference): boolean =>
   added.length + changed.length + removed.length === 0
 
 /** The server is away for a while: what was read stays as it is. */
 const isPassing = (error: unknown): boolean =>
   error instanceof ConnectionError || error instanceof ServerError || error instanceof RateLimitError
+
+/** The reading of a watch. That it compares values reveals them to nobody, so the caller's hook hears only of what is handed over. */
+function readerFor(core: Core, source: EnvSource, { allowNames = [], optional = [] }: WatchOptions) {
+  const { onReveal, ...hooks } = core.config.hooks
+  const { env } = secretsOf({ ...core, config: { ...core.config, hooks } })
+  return {
+    // Where the cache answers for a server that is away there is nothing new, and in the end it is too old to answer.
+    read: (signal: AbortSignal, isFirst: boolean): Promise<EnvBundle> =>
+      env(source, { allowNames, optional, signal, ...(!isFirst && { offline: false }) }),
+    handOver: (bundle: EnvBundle): EnvBundle => {
+      const secrets = bundle.names.flatMap((name) => {
+        const secret = bundle.get(name)
+        return secret ? [[name, new Secret(secret.bytes(), { ...secret, onReveal })] as const] : []
+      })
+      const { receipt, duplicates } = bundle
+      return envBundle({ secrets: new Map(secrets), receipt, duplicates, vaultIds: vaultIdsOf(bundle) })
+    },
+  }
+}
 
 /**
  * The environment now, and then each change of it. A message of the server only says that it is time to look: what is reported
@@ -50,10 +86,13 @@ const isPassing = (error: unknown): boolean =>
  */
 export async function* watchEnvironment(
   core: Core,
-  read: (options: RequestOptions) => Promise<EnvBundle>,
-  { signal, interval = DEFAULT_INTERVAL_MS }: WatchOptions = {},
+  source: EnvSource,
+  options: WatchOptions = {},
 ): AsyncGenerator<EnvChange> {
+  const { signal, interval = DEFAULT_INTERVAL_MS } = options
   const intervalMs = durationMs(interval, 'interval')
+  const { read, handOver } = readerFor(core, source, options)
+  const digestsOf = await makeDigesting()
   const ended = new AbortController()
   const stop = (): void => ended.abort(signal?.reason)
   signal?.addEventListener('abort', stop, { once: true })
@@ -66,18 +105,20 @@ export async function* watchEnvironment(
     onOpen: bell.ring,
   })
   try {
-    let before: EnvBundle | undefined
+    let before: Digests | undefined
     while (!ended.signal.aborted) {
-      const bundle = await read({ signal: ended.signal }).catch((error: unknown) => {
+      const bundle = await read(ended.signal, before === undefined).catch((error: unknown) => {
         if (ended.signal.aborted || (before && isPassing(error))) return undefined
         throw error
       })
       if (bundle) {
         vaultIds = new Set(vaultIdsOf(bundle))
-        const change = differenceOf(before, bundle)
-        const isFirst = before === undefined
-        before = bundle
-        if (isFirst || !isEmpty(change)) yield change
+        const now = await digestsOf(bundle)
+        const difference = differenceOf(before ?? new Map(), now)
+        const change = before && isEmpty(difference) ? undefined : { ...difference, bundle: handOver(bundle) }
+        before = now
+        bundle[DISPOSE]()
+        if (change) yield change
       }
       await bell.wait(bundle ? intervalMs : Math.min(RETRY_MS, intervalMs), ended.signal)
     }

@@ -1,14 +1,19 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
+import { DISPOSE } from '../../src/strongroom/secret.ts'
 import type { EnvChange } from '../../src/strongroom/watch.ts'
-import { errorOf, startWorld, unique, type World } from './world.ts'
+import { errorOf, memoryCache, startWorld, unique, type World } from './world.ts'
 
 // Catches: a change that is reported unverified, a stream that is believed, a watcher that sleeps through a change because the
-// server has no stream, hides an event or breaks the connection.
+// server has no stream, hides an event or breaks the connection; one that ends because the caller has disposed of what it was given, or
+// because the server is away for longer than a cached answer may be old; one that tells of values that are as before; one that
+// cannot be ended. Seen red: the caller's own bundle compared with; versions compared; the cache asked in an outage; the hook of
+// the caller called for a comparison; a credential for the stream waited for without end.
 
 let world: World
 beforeAll(async () => {
   world = await startWorld()
 })
+afterEach(() => vi.restoreAllMocks())
 afterAll(() => world.close())
 
 async function vaultWith(value: string): Promise<string> {
@@ -79,6 +84,62 @@ it('goes on after the server was away', async () => {
   await changes.return?.()
 })
 
+it('goes on after the caller has disposed of what it was given, and opens nothing that the caller does not', async () => {
+  const vault = await vaultWith('1')
+  const revealed: string[] = []
+  const { client, wire } = world.device({ hooks: { onReveal: ({ ref }) => revealed.push(ref) } })
+  const changes = client.secrets.watch({ vault }, { interval: 50 })[Symbol.asyncIterator]()
+  const { bundle } = (await changes.next()).value as EnvChange
+  bundle[DISPOSE]()
+  expect(() => bundle.toObject()).toThrow('this secret was disposed of')
+  const second = changes.next()
+  const looks = () => wire.asked.filter((asked) => asked.includes('environment-fields')).length
+  await vi.waitFor(() => expect(looks()).toBeGreaterThan(2))
+  expect(revealed).toEqual([])
+  await world.alice.secrets.set(`sr://${vault}/app/KEY`, '2')
+  expect(shown((await second).value as EnvChange)).toMatchObject({ changed: ['KEY'], env: { KEY: '2' } })
+  expect(revealed).toHaveLength(1)
+  await changes.return?.()
+})
+
+it('reports nothing of a new vault key: the values are as before', async () => {
+  const vault = await vaultWith('1')
+  const { client } = world.device()
+  const changes = client.secrets.watch({ vault }, { interval: 50 })[Symbol.asyncIterator]()
+  await next(changes)
+  const second = next(changes)
+  await world.alice.vaults.rotateKey(vault)
+  await world.alice.secrets.set(`sr://${vault}/app/MORE`, 'm')
+  expect(await second).toEqual({ added: ['MORE'], changed: [], removed: [], env: { KEY: '1', MORE: 'm' } })
+  await changes.return?.()
+})
+
+it('goes on after the server was away for longer than a cached answer may be old', async () => {
+  const vault = await vaultWith('1')
+  let failures = 0
+  let isAway = false
+  const through: typeof fetch = async (input, init) => {
+    if (!isAway) return fetch(input, init)
+    failures += 1
+    throw new TypeError('fetch failed')
+  }
+  let aheadMs = 0
+  const clock = Date.now
+  vi.spyOn(Date, 'now').mockImplementation(() => clock() + aheadMs)
+  const { client } = world.device({ fetch: through, maxRetries: 0, cache: memoryCache() })
+  const changes = client.secrets.watch({ vault }, { interval: 50 })[Symbol.asyncIterator]()
+  await next(changes)
+  isAway = true
+  aheadMs = 172_800_000
+  const second = next(changes)
+  await Promise.race([second, vi.waitFor(() => expect(failures).toBeGreaterThan(3), 5000)])
+  aheadMs = 0
+  await world.alice.secrets.set(`sr://${vault}/app/KEY`, '2')
+  isAway = false
+  expect(await second).toMatchObject({ env: { KEY: '2' } })
+  await changes.return?.()
+})
+
 it('ends with an error where an answer does not verify, and reports nothing of it', async () => {
   const vault = await vaultWith('1')
   const { client, wire } = world.device()
@@ -102,6 +163,24 @@ it('ends when the caller says so, while it waits and before it begins', async ()
   expect(await waiting).toMatchObject({ name: 'AbortError', code: 'aborted' })
   const never = world.device().client.secrets.watch({ vault }, { signal: ended.signal })[Symbol.asyncIterator]()
   expect(await errorOf(never.next())).toMatchObject({ name: 'AbortError' })
+})
+
+it('ends while the credential for the stream is still waited for', async () => {
+  const vault = await vaultWith('1')
+  let calls = 0
+  const accessToken = async (): Promise<string> => {
+    calls += 1
+    // The stream is the first that wants one.
+    return calls === 1 ? new Promise<never>(() => undefined) : world.founder.accessToken
+  }
+  const { client, wire } = world.device({ accessToken })
+  const ended = new AbortController()
+  const changes = client.secrets.watch({ vault }, { signal: ended.signal, interval: 50 })[Symbol.asyncIterator]()
+  await next(changes)
+  const waiting = errorOf(changes.next())
+  ended.abort()
+  expect(await waiting).toMatchObject({ name: 'AbortError', code: 'aborted' })
+  expect(wire.asked.filter((asked) => asked.startsWith('GET /events'))).toEqual([])
 })
 
 it('follows a project and single references too', async () => {

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { formatTrustAnchor, parseTrustAnchor } from '@strongroom/protocol'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { ofThisRun } from '../../../server/test/process.ts'
 import { makeActor } from '../../src/engine/actor.ts'
 import { memoryTrust, pinTrust } from '../../src/engine/trust.ts'
@@ -11,7 +11,7 @@ import type { StrongroomOptions } from '../../src/strongroom/options.ts'
 import { Strongroom } from '../../src/strongroom/strongroom.ts'
 import { makeWire } from '../engine/server.ts'
 import { run, WITNESS, writeConfig } from '../monitor/processes.ts'
-import { errorOf, startWorld, unique, type World } from './world.ts'
+import { errorOf, memoryCache, startWorld, unique, type World } from './world.ts'
 
 // Clients that ask for a witness, with the witness program at work, away, and asleep for a while. Catches: a read right after a
 // write that is refused although the witness is about to sign, a read that waits for ever, an alarm for what was only early, a
@@ -117,6 +117,22 @@ it('refuses when the witness stays away, after the time it was given, with one a
   expect(await client.transparency.trust.alarms()).toHaveLength(1)
   await witnessOnce()
   expect((await client.secrets.env({ vault })).names).toEqual([])
+})
+
+it('ends a watch when the server shows what was witnessed too long ago, whatever is cached', async () => {
+  const vault = unique('vault')
+  const { vaultId } = await world.alice.vaults.create({ name: vault })
+  await witnessOnce()
+  const verify = { maxCheckpointAge: '1h', maxWitnessWait: '300ms' } as const
+  let aheadMs = 0
+  const clock = Date.now
+  vi.spyOn(Date, 'now').mockImplementation(() => clock() + aheadMs)
+  const client = careful({ verify, trustStore: memoryTrust(), cache: memoryCache() })
+  const changes = client.secrets.watch({ vault: vaultId }, { interval: 50 })[Symbol.asyncIterator]()
+  await changes.next()
+  aheadMs = 7_200_000
+  expect(await errorOf(changes.next())).toMatchObject({ code: 'stale_view', name: 'ProofInvalidError' })
+  vi.restoreAllMocks()
 })
 
 it('goes on with a notice where that is wanted, and with nothing else', async () => {
