@@ -59,7 +59,8 @@ export const commitWork = (
   vaultIds: readonly string[],
   work: Work,
   options: CallerOptions = {},
-): Promise<CommittedWork> => actor.memory.inTurn(vaultIds, () => commitInTurn(actor, vaultIds, work, options))
+): Promise<CommittedWork> =>
+  actor.memory.inTurn(vaultIds, () => commitInTurn(actor, vaultIds, work, options), options.signal)
 
 async function commitInTurn(
   actor: Actor,

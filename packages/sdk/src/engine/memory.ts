@@ -21,7 +21,7 @@ export interface Memory {
   keys(vaultId: string): VaultKeys | undefined
   keepKeys(vaultId: string, keys: VaultKeys): void
   /** Writers of one process wait for each other instead of conflicting. */
-  inTurn: <T>(vaultIds: readonly string[], work: () => Promise<T>) => Promise<T>
+  inTurn: <T>(vaultIds: readonly string[], work: () => Promise<T>, signal?: AbortSignal) => Promise<T>
 }
 
 const MAX_VAULTS = 64
@@ -49,8 +49,8 @@ export function makeMemory(): Memory {
     keys: (vaultId) => keys.get(vaultId),
     keepKeys: (vaultId, opened) => put(keys, vaultId, opened, MAX_VAULTS),
     // Sorted, so that two moves between the same vaults cannot wait for each other.
-    inTurn: (vaultIds, work) =>
-      [...new Set(vaultIds)].sort().reduceRight((inner, vaultId) => () => queueOf(vaultId)(inner), work)(),
+    inTurn: (vaultIds, work, signal) =>
+      [...new Set(vaultIds)].sort().reduceRight((inner, vaultId) => () => queueOf(vaultId)(inner, signal), work)(),
   }
 }
 

@@ -1,12 +1,14 @@
 // One after the other: work on one thing waits for the work before it, whether that succeeded or not.
 
-export type InTurn = <T>(work: () => Promise<T>) => Promise<T>
+/** Who gives up while waiting is let go at once; the place is kept, and nothing is done there. */
+export type InTurn = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>
 
 export function makeQueue(): InTurn {
   let last: Promise<unknown> = Promise.resolve()
-  return (work) => {
-    const next = last.then(work, work)
-    last = next.catch(() => undefined)
+  return (work, signal) => {
+    const before = last
+    const next = orAborted(before, signal).then(work)
+    last = before.then(() => next).catch(() => undefined)
     return next
   }
 }
@@ -43,10 +45,11 @@ export function pause(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** Waits for work that cannot be stopped, unless the caller gives up first. */
-export function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  if (signal.aborted) return Promise.reject(signal.reason)
+export function orAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return work
   return new Promise((resolve, reject) => {
     const end = (): void => reject(signal.reason)
+    if (signal.aborted) end()
     signal.addEventListener('abort', end, { once: true })
     work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end))
   }).then((done) => {

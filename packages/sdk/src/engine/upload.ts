@@ -7,6 +7,7 @@ import {
   makeId,
   partsOf,
 } from '@strongroom/protocol'
+import type { Client } from '../client.ts'
 import { ApiError } from '../errors.ts'
 import type { Actor, CallerOptions } from './actor.ts'
 import { refuseUnless } from './answers.ts'
@@ -46,6 +47,8 @@ export interface UploadOptions extends CallerOptions {
   readonly concurrency?: number | undefined
   /** Bytes of the content that have arrived; never fewer than before, and at the end all. */
   readonly onProgress?: ((sent: number, total: number | undefined) => void) | undefined
+  /** For what is to be said after the caller has given up; the actor's own if absent. */
+  readonly afterwards?: Client | undefined
   /** The ticket to go on with after an interruption; waited for before the first byte is sent. */
   readonly onStart?: ((ticket: string) => unknown) | undefined
 }
@@ -68,16 +71,21 @@ export async function uploadAttachment(
   const { ticket, dek } = await begin(actor, given, source.size, options)
   await options.onStart?.(formatUploadTicket(ticket))
   const sending = sendContent(actor, store, { ticket, dek, there: new Map() }, source, options)
-  const sent = await (options.onStart ? sending : orGiveUp(actor, ticket, sending))
+  const sent = await (options.onStart ? sending : orGiveUp(actor, ticket, sending, options))
   return attach(actor, ticket, dek, sent, options)
 }
 
 /** Nobody has the ticket, so nobody can go on: the room is given back at once instead of in a day. */
-async function orGiveUp<T>({ client }: Actor, { vaultId, uploadId }: UploadTicket, work: Promise<T>): Promise<T> {
+async function orGiveUp<T>(
+  { client }: Actor,
+  { vaultId, uploadId }: UploadTicket,
+  work: Promise<T>,
+  { afterwards = client }: UploadOptions,
+): Promise<T> {
   try {
     return await work
   } catch (error) {
-    await client.attachments.abort({ params: { vaultId, uploadId } }).catch(() => undefined)
+    await afterwards.attachments.abort({ params: { vaultId, uploadId } }).catch(() => undefined)
     throw error
   }
 }
@@ -87,7 +95,7 @@ async function begin(
   actor: Actor,
   { vaultId, itemId, replaces, ...meta }: NewAttachment,
   size: number | undefined,
-  options: CallerOptions,
+  options: UploadOptions,
 ): Promise<{ ticket: UploadTicket; dek: Dek }> {
   const known = await loadVault(actor, vaultId, options)
   const place = placeOf(actor, known, itemId, replaces)
@@ -96,7 +104,7 @@ async function begin(
   const { assetId, assetVersion } = place
   const { uploadId } = await actor.client.attachments.initialize({ params: { vaultId } }, call(options))
   const ticket: UploadTicket = { org: actor.org, vaultId, itemId, assetId, assetVersion, uploadId, draft, size }
-  await orGiveUp(actor, ticket, announce(actor, ticket, options))
+  await orGiveUp(actor, ticket, announce(actor, ticket, options), options)
   return { ticket, dek }
 }
 

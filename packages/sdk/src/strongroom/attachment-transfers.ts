@@ -1,3 +1,4 @@
+import { type Client, createClient } from '../client.ts'
 import type { Actor } from '../engine/actor.ts'
 import { type AttachmentInfo, absentAsset, listAttachments } from '../engine/assets.ts'
 import { type OpenedAttachment, openAttachment } from '../engine/download.ts'
@@ -7,6 +8,7 @@ import { parseUploadTicket } from '../engine/upload-ticket.ts'
 import { removeAttachment, renameAttachment } from '../engine/write-assets.ts'
 import { filesOf, openSource } from './attachment-source.ts'
 import type { Attachment, AttachmentSource, Download, UploadedAttachment } from './attachments.ts'
+import type { Scope } from './call.ts'
 import type { KeyedPlace } from './core.ts'
 import { toPublic } from './error-map.ts'
 import { locate } from './item-reads.ts'
@@ -14,6 +16,7 @@ import { inVault, vaultIdOf } from './names.ts'
 import { ConfigError } from './public-errors.ts'
 import { receiptFrom } from './receipt.ts'
 import { storageOf } from './storage.ts'
+import { fetchFor } from './transport.ts'
 
 // Files of items, up and down, with names in place of ids.
 
@@ -36,7 +39,7 @@ export async function upload(
 ): Promise<UploadedAttachment> {
   const { actor, scope } = place
   const store = storageOf(scope.config)
-  const options = { ...place.options, ...how }
+  const options = { ...place.options, ...how, afterwards: afterwards(scope) }
   const where = await locate(place, vault, item)
   const { name, mediaType = ANY_TYPE, ...opened } = await openSource(source, scope.config.files)
   if (resume !== undefined) {
@@ -46,6 +49,14 @@ export async function upload(
   const meta = { name: given.name ?? name ?? '', mediaType: given.mediaType ?? mediaType }
   if (meta.name === '') throw wrong('an attachment has a name', 'Give name: the name of the file.')
   return uploaded(await uploadAttachment(actor, store, { ...where, ...meta, replaces }, opened, options))
+}
+
+const LAST_WORD_MS = 3000
+
+/** A signal ends what a call asks for; that it gives its room back is still said, and not waited for long. */
+function afterwards({ config, exchange: { headers, query } }: Scope): Client {
+  const exchange = { timeoutMs: LAST_WORD_MS, maxRetries: 0, headers, query }
+  return createClient({ baseUrl: config.server, fetch: fetchFor(config, exchange) })
 }
 
 const wrong = (message: string, hint: string): ConfigError => new ConfigError(message, { code: 'config_invalid', hint })

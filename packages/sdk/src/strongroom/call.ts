@@ -81,7 +81,7 @@ function scopeFor(config: Config, session: Session, options: RequestOptions, kee
     fetch: network,
     matching: (etag) => createClient({ baseUrl: config.server, fetch: withHeader(network, 'if-match', etag) }),
     actor: async () => ({
-      ...(await session.open(config, client)),
+      ...(await session.open(config, client, signal)),
       client,
       onEvidence,
       onVerify: (verification) => config.hooks.onVerify?.(verification),

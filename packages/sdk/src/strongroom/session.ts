@@ -9,6 +9,7 @@ import {
 } from '@strongroom/protocol'
 import type { Client } from '../client.ts'
 import { type Actor, makeActor } from '../engine/actor.ts'
+import { orAborted } from '../engine/queue.ts'
 import { pinTrust } from '../engine/trust.ts'
 import type { Config } from './options.ts'
 import { ConfigError } from './public-errors.ts'
@@ -17,7 +18,7 @@ import { ConfigError } from './public-errors.ts'
 
 export interface Session {
   /** The actor of this client; opened once. */
-  open(config: Config, client: Client): Promise<Actor>
+  open(config: Config, client: Client, signal: AbortSignal | undefined): Promise<Actor>
   /** Goes on with other keys of the same principal. */
   replace(actor: Actor): void
   /** Ids of vaults by the name they were verified to have. */
@@ -130,7 +131,7 @@ async function openActor(config: Config, client: Client): Promise<Actor> {
 export function makeSession(): Session {
   let opening: Promise<Actor> | undefined
   return {
-    open: async (config, client) => {
+    open: async (config, client, signal) => {
       for (;;) {
         const isOwn = opening === undefined
         opening ??= openActor(config, client).catch((error: unknown) => {
@@ -138,10 +139,10 @@ export function makeSession(): Session {
           throw error
         })
         try {
-          return await opening
+          return await orAborted(opening, signal)
         } catch (error) {
           // What ended the call of somebody else, such as its signal, does not concern this one: it opens by itself.
-          if (isOwn) throw error
+          if (isOwn || signal?.aborted) throw error
         }
       }
     },

@@ -12,7 +12,8 @@ import { errorOf, startWorld, type World } from './world.ts'
 
 // Catches: an upload that a broken connection or a killed process ends for good, parts that are sent twice, content mixed of two
 // sources, an attachment that is there twice after its answer got lost, a key in a ticket. Seen red: random nonces (every part was
-// sent again), hashes of stored parts not compared (another source was mixed in), what is attached already not looked at.
+// sent again), hashes of stored parts not compared (another source was mixed in), what is attached already not looked at; the room of an
+// upload that its caller ended kept for a day, because giving it back was ended by the same signal.
 
 let world: World
 let alice: Strongroom
@@ -207,6 +208,21 @@ it('gives the room back at once where nobody has a ticket', async () => {
   const call = client.attachments.upload(vault, item, streamed(9 * MIB), { name: 'a' })
   expect(await errorOf(call)).toMatchObject({ code: 'unexpected_answer', retryable: false })
   expect(wire.asked.at(-1)).toMatch(/^DELETE .*\/uploads\/upl_/)
+})
+
+it('gives the room back when the caller ends it, with the first part under way', async () => {
+  const { wire, client } = onDevice()
+  const stopping = new AbortController()
+  wire.store = () => {
+    stopping.abort()
+    return Promise.reject(new Error('the cable is out'))
+  }
+  const call = client.attachments.upload(vault, item, streamed(9 * MIB), { name: 'a', signal: stopping.signal })
+  expect(await errorOf(call)).toBeInstanceOf(AbortedError)
+  expect(wire.asked.at(-1)).toMatch(/^DELETE .*\/uploads\/upl_/)
+  const [, vaultId = '', uploadId = ''] = /attachments\/([^/]+)\/uploads\/(.+)$/.exec(wire.asked.at(-1) ?? '') ?? []
+  const gone = world.founder.client.attachments.upload({ params: { vaultId, uploadId } })
+  expect(await errorOf(gone)).toMatchObject({ code: 'upload_not_found' })
 })
 
 it('keeps neither the content key nor the name readable in a ticket', async () => {
