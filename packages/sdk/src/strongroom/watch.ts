@@ -2,8 +2,9 @@ import { toBase64url } from '@strongroom/protocol'
 import type { Core } from './core.ts'
 import { type EnvBundle, envBundle, vaultIdsOf } from './env-bundle.ts'
 import { followEvents } from './events.ts'
+import { isPassing, makeBell, pauseMs } from './looking.ts'
 import { durationMs } from './options.ts'
-import { AbortedError, ConnectionError, RateLimitError, ServerError } from './public-errors.ts'
+import { AbortedError } from './public-errors.ts'
 import { DISPOSE, Secret } from './secret.ts'
 import { type EnvOptions, type EnvSource, secretsOf } from './secrets.ts'
 
@@ -25,7 +26,6 @@ export interface EnvChange extends Difference {
 }
 
 const DEFAULT_INTERVAL_MS = 60_000
-const RETRY_MS = 2_000
 
 /** By name, what is known of the values from look to look: a bundle that was reported is the caller's, who may have disposed of it. */
 type Digests = ReadonlyMap<string, string>
@@ -56,10 +56,6 @@ function differenceOf(before: Digests, now: Digests): Difference {
 
 const isEmpty = ({ added, changed, removed }: Difference): boolean =>
   added.length + changed.length + removed.length === 0
-
-/** The server is away for a while: what was read stays as it is. */
-const isPassing = (error: unknown): boolean =>
-  error instanceof ConnectionError || error instanceof ServerError || error instanceof RateLimitError
 
 /** The reading of a watch. That it compares values reveals them to nobody, so the caller's hook hears only of what is handed over. */
 function readerFor(core: Core, source: EnvSource, { allowNames = [], optional = [] }: WatchOptions) {
@@ -120,38 +116,12 @@ export async function* watchEnvironment(
         bundle[DISPOSE]()
         if (change) yield change
       }
-      await bell.wait(bundle ? intervalMs : Math.min(RETRY_MS, intervalMs), ended.signal)
+      await bell.wait(pauseMs(intervalMs, bundle !== undefined), ended.signal)
     }
     if (signal?.aborted) throw new AbortedError(signal.reason)
   } finally {
     signal?.removeEventListener('abort', stop)
     ended.abort()
     await following
-  }
-}
-
-/** Rings are not lost while nobody waits, and not counted. */
-function makeBell(): { ring(): void; wait(ms: number, signal: AbortSignal): Promise<void> } {
-  let isRung = false
-  let wake: (() => void) | undefined
-  return {
-    ring: () => {
-      isRung = true
-      wake?.()
-    },
-    wait: (ms, signal) =>
-      new Promise((resolve) => {
-        const done = (): void => {
-          clearTimeout(timer)
-          signal.removeEventListener('abort', done)
-          wake = undefined
-          isRung = false
-          resolve()
-        }
-        const timer = setTimeout(done, ms)
-        if (isRung || signal.aborted) return done()
-        wake = done
-        signal.addEventListener('abort', done, { once: true })
-      }),
   }
 }
