@@ -1,3 +1,4 @@
+import { ConfigError } from './public-errors.ts'
 import type { Receipt } from './receipt.ts'
 import { makeRedactor, type Redactor, type RedactorOptions } from './redactor.ts'
 import { DISPOSE, type Secret } from './secret.ts'
@@ -48,9 +49,14 @@ export function envBundle({ secrets, receipt, duplicates = [], vaultIds }: EnvPa
     get: (name: string) => secrets.get(name),
     toObject: () => Object.fromEntries([...secrets].map(([name, secret]) => [name, secret.reveal()])),
     applyTo: (env: Record<string, string | undefined>, { overwrite = false } = {}) => {
-      const set = names.filter((name) => overwrite || env[name] === undefined)
-      for (const name of set) env[name] = secrets.get(name)?.reveal()
-      return set
+      const set = [...secrets].filter(([name]) => overwrite || env[name] === undefined)
+      const values = set.map(([name, secret]) => [name, secret.reveal()] as const)
+      const [cut] = values.find(([, value]) => value.includes('\0')) ?? []
+      // The system would take what stands before it for the whole.
+      if (cut !== undefined)
+        throw new ConfigError(`${cut} holds a NUL, which no environment can`, { code: 'value_not_expressible' })
+      for (const [name, value] of values) env[name] = value
+      return values.map(([name]) => name)
     },
     redactor: (options?: RedactorOptions) =>
       makeRedactor(

@@ -44,6 +44,23 @@ const changeOf = (itemId: string, { name, website, add, edit, remove }: ItemChan
   ...(remove && { remove }),
 })
 
+/** In the one form that a name is looked for in (docs/reference/protocol.md 2.3). */
+const normalLabels = <F extends { readonly label?: string }>(fields: readonly F[]): readonly F[] =>
+  fields.map((field) => (field.label === undefined ? field : { ...field, label: field.label.normalize() }))
+
+const normalItem = ({ name, fields, ...more }: NewItem): NewItem => ({
+  ...more,
+  name: name.normalize(),
+  fields: normalLabels(fields),
+})
+
+const normalChange = ({ name, add, edit, ...more }: ItemChange): ItemChange => ({
+  ...more,
+  ...(name !== undefined && { name: name.normalize() }),
+  ...(add && { add: normalLabels(add) }),
+  ...(edit && { edit: normalLabels(edit) }),
+})
+
 const labelsOf = (fields: readonly { readonly label?: string }[]): readonly string[] =>
   fields.flatMap(({ label }) => label ?? [])
 
@@ -53,7 +70,8 @@ const newItemOf = ({ name, website, fields }: NewItem) => ({
   fields: fields.map(fieldOf),
 })
 
-export async function create(place: KeyedPlace, vault: string, item: NewItem): Promise<ItemPlace> {
+export async function create(place: KeyedPlace, vault: string, given: NewItem): Promise<ItemPlace> {
+  const item = normalItem(given)
   const check = itemNameCheck(item.name)
   ensureOwnNames('field', labelsOf(item.fields))
   const vaultId = await vaultIdOf(place, vault)
@@ -65,9 +83,10 @@ export async function create(place: KeyedPlace, vault: string, item: NewItem): P
 export async function importAll(
   place: KeyedPlace,
   vault: string,
-  items: readonly NewItem[],
+  given: readonly NewItem[],
   onProgress: ((done: number, total: number) => void) | undefined,
 ): Promise<readonly { readonly itemId: string; readonly name: string }[]> {
+  const items = given.map(normalItem)
   const check = newNamesCheck(items.map(({ name }) => name))
   for (const { fields } of items) ensureOwnNames('field', labelsOf(fields))
   const vaultId = await vaultIdOf(place, vault)
@@ -76,7 +95,8 @@ export async function importAll(
   return done.items.map(({ itemId, name }) => ({ itemId, name }))
 }
 
-export async function update(place: KeyedPlace, vault: string, item: string, change: ItemChange): Promise<ItemPlace> {
+export async function update(place: KeyedPlace, vault: string, item: string, wanted: ItemChange): Promise<ItemPlace> {
+  const change = normalChange(wanted)
   const { name, add = [], edit = [] } = change
   ensureOwnNames('field', labelsOf([...add, ...edit]))
   const { vaultId, itemId } = await locate(place, vault, item)

@@ -60,7 +60,8 @@ export function pick<T>(
 ): T {
   const byId = things.find((thing) => id(thing) === asked)
   if (byId) return byId
-  const named = things.filter((thing) => name(thing) === asked)
+  // Another client may have written it in other code points.
+  const named = things.filter((thing) => name(thing).normalize() === asked.normalize())
   const [only] = named
   if (only && named.length === 1) return only
   if (named.length > 1)
@@ -115,11 +116,12 @@ const MAX_TRIES = 2
  */
 export async function inVault<T extends { readonly head: VerifiedHead }>(
   place: Place,
-  asked: string,
+  given: string,
   read: (vaultId: string) => Promise<T>,
 ): Promise<T> {
-  if (VAULT_ID.test(asked)) return read(asked)
+  if (VAULT_ID.test(given)) return read(given)
   const { session, actor } = place
+  const asked = given.normalize()
   for (let tries = 1; ; tries += 1) {
     const vaultId = await candidateFor(place, asked)
     const result = await read(vaultId).catch((error: unknown) => {
@@ -157,8 +159,9 @@ export async function vaultIdOf(place: Place, asked: string): Promise<string> {
 }
 
 /** The id of an archived vault: names lead to active ones, so the archived ones are asked for theirs. */
-export async function archivedVaultId({ actor, options }: Place, asked: string): Promise<string> {
-  if (VAULT_ID.test(asked)) return asked
+export async function archivedVaultId({ actor, options }: Place, given: string): Promise<string> {
+  if (VAULT_ID.test(given)) return given
+  const asked = given.normalize()
   const listed = await listVaults(actor, options)
   const claimed = listed.filter((one) => one.claimed.status === 'archived' && one.claimed.name === asked)
   const verified = await mapLimited(claimed, AT_ONCE, (one) => orAbsent(one.verify(options)))

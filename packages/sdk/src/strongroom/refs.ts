@@ -15,7 +15,7 @@ export function parseRef(text: string): ParsedRef | null {
   const parts = text.slice(SCHEME.length).split('/')
   if (parts.length !== 3) return null
   try {
-    const [vault = '', item = '', field = ''] = parts.map(decodeURIComponent)
+    const [vault = '', item = '', field = ''] = parts.map((part) => decodeURIComponent(part).normalize())
     return vault && item && field ? { vault, item, field } : null
   } catch {
     return null

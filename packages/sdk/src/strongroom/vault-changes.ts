@@ -19,7 +19,11 @@ import type { Classification, NewVault, RotateVaultKey, SyncedVault, SyncPayload
 
 type Progress = Pick<RotateVaultKey, 'onProgress'>
 
-export async function create(place: KeyedPlace, { name, classification, access = [] }: NewVault): Promise<Vault> {
+export async function create(
+  place: KeyedPlace,
+  { name: given, classification, access = [] }: NewVault,
+): Promise<Vault> {
+  const name = given.normalize()
   await ensureVaultName(place, name)
   const others = access.map(({ principal, role }) => ({ p: principal, role: roleOf(role) }))
   const made = { name, ...(classification && { classification }), access: others }
@@ -29,9 +33,10 @@ export async function create(place: KeyedPlace, { name, classification, access =
 export async function update(
   place: KeyedPlace,
   vault: string,
-  change: { readonly name?: string; readonly classification?: Classification },
+  wanted: { readonly name?: string; readonly classification?: Classification },
 ): Promise<Vault> {
   const vaultId = await vaultIdOf(place, vault)
+  const change = wanted.name === undefined ? wanted : { ...wanted, name: wanted.name.normalize() }
   if (change.name !== undefined) await ensureVaultName(place, change.name, vaultId)
   const now = await getVault(place, vaultId)
   const { name = now.name, classification = now.classification } = change

@@ -6,7 +6,7 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 // Seen red: names not looked at, also that of a vault which is restored; a name of an item looked at in memory only, and only on the
 // first head; text with half of a surrogate pair taken as it comes; the names of what is restored, moved, imported or brought back from
 // a version not looked at; a value that is undefined or a number taken; the hint of the protocol for the caller's own input; a move to
-// where it is sent.
+// where it is sent; names of the same letters in other code points taken for two.
 
 let world: World
 beforeAll(async () => {
@@ -74,6 +74,27 @@ it('refuses an item of a name that an active item has, on the head it is built o
   await second.items.archive(vault, 'three')
   await first.items.create(vault, { name: 'three', fields: [] })
   expect((await second.items.list(vault)).map(({ name }) => name).sort()).toEqual(['one', 'three', 'two'])
+})
+
+it('takes a name for the same however its letters are put together', async () => {
+  const { client } = world.device()
+  const whole = unique('caf\u00e9')
+  const name = whole.normalize('NFD')
+  expect(name).not.toBe(whole)
+  expect((await client.vaults.create({ name })).name).toBe(whole)
+  expect((await errorOf(client.vaults.create({ name: whole }))).code).toBe('name_taken')
+  await client.items.create(name, { name: 'e\u0301t\u00e9', fields: [field('cle\u0301', 'one')] })
+  expect((await errorOf(client.items.create(whole, { name: '\u00e9te\u0301', fields: [] }))).code).toBe('name_taken')
+  const twice = { name: 'other', fields: [field('\u00e9'), field('e\u0301')] }
+  expect((await errorOf(client.items.create(whole, twice))).code).toBe('name_taken')
+  const ref = `sr://${name}/e\u0301te\u0301/cle\u0301`
+  expect((await client.secrets.get(ref)).reveal()).toBe('one')
+  await client.secrets.set(ref, 'two')
+  expect((await client.items.list(whole)).map(({ name }) => name)).toEqual(['\u00e9t\u00e9'])
+  const { fields } = await client.items.get(whole, 'e\u0301te\u0301')
+  expect(fields.map(({ label, secret }) => [label, secret.reveal()])).toEqual([['cl\u00e9', 'two']])
+  await client.vaults.archive(name)
+  expect((await client.vaults.restore(name)).name).toBe(whole)
 })
 
 it('refuses to restore, to move and to import an item where its name is taken, and nothing changes', async () => {

@@ -192,6 +192,18 @@ it('refuses a value that is too large, before anything is sent', async () => {
   expect(wire.asked.filter((asked) => !asked.startsWith('GET'))).toEqual([])
 })
 
+it('sets no variable at all where one holds a NUL, which the system would cut', async () => {
+  const vault = await vaultWith({ app: { A: 'whole', CUT: 'secret\0tail' } })
+  const env = await world.device().client.secrets.env({ vault })
+  const target: Record<string, string | undefined> = {}
+  const refused = await errorOf((async () => env.applyTo(target))())
+  expect([refused.code, refused.message, target]).toEqual([
+    'value_not_expressible',
+    'CUT holds a NUL, which no environment can',
+    {},
+  ])
+})
+
 it('gives the environment of a vault, applies it, and forgets it', async () => {
   const vault = await vaultWith({ app: { URL: 'postgres://x', TOKEN: 't-0123', note: 'n' } })
   const env = await world.device().client.secrets.env({ vault })
