@@ -1,5 +1,5 @@
 import { API_PREFIX, ERRORS } from '@strongroom/contract'
-import { pause } from '../engine/queue.ts'
+import { orAborted, pause } from '../engine/queue.ts'
 import type { WebhookEvent } from '../webhooks.ts'
 import type { Scope } from './call.ts'
 import type { Core } from './core.ts'
@@ -100,7 +100,7 @@ async function open(
   const url = new URL(`${config.server}${API_PREFIX.machine}/events`)
   url.searchParams.set('webhooks', eventTypes.join(','))
   const init = { headers: { accept: 'text/event-stream', ...(after !== undefined && { 'last-event-id': after }) } }
-  const headers = await requestHeaders(config, { headers: {} }, init, undefined)
+  const headers = await orAborted(requestHeaders(config, { headers: {} }, init, undefined), signal)
   const ended = new AbortController()
   const end = (): void => {
     signal?.removeEventListener('abort', end)
