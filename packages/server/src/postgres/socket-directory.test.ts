@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { provideSocketDirectory } from './socket-directory.ts'
 
 // Catches: a directory in a place where everybody writes that is taken again under the name it had (the second test: what a link leads to
-// belongs to PostgreSQL then), and one that stays behind (the first and the third). Each was seen red with the check taken out.
+// belongs to PostgreSQL then, and a socket in it is removed), and one that stays behind (the first and the third). Each was seen red with the check taken out.
 
 const SOCKET = '.s.PGSQL.5432'
 const OWNER = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : undefined
@@ -36,6 +36,7 @@ test('a link that somebody has put where it was is not followed', () => {
   first.remove()
   const precious = join(folder, 'precious')
   mkdirSync(precious, { mode: 0o755 })
+  writeFileSync(join(precious, SOCKET), 'of another database')
   const before = statSync(precious)
   symlinkSync(precious, first.path)
   try {
@@ -44,6 +45,7 @@ test('a link that somebody has put where it was is not followed', () => {
     expect(second.path).not.toBe(first.path)
     expect(statSync(precious)).toMatchObject({ uid: before.uid, mode: before.mode })
     expect(lstatSync(first.path).isSymbolicLink()).toBe(true)
+    expect(existsSync(join(precious, SOCKET))).toBe(true)
   } finally {
     rmSync(first.path, { force: true })
   }

@@ -1,4 +1,4 @@
-import { chownSync, existsSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, lstatSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Owner, ownDirectory } from './owner.ts'
 
@@ -31,15 +31,17 @@ export function provideSocketDirectory(home: string, owner: Owner | undefined, s
  * the last one could have put a link in its place, and what we own as root would be what that leads to.
  */
 function shortDirectory(note: string, owner: Owner | undefined, socket: string): SocketDirectory {
-  if (existsSync(note)) leave(readFileSync(note, 'utf8'), socket)
+  if (existsSync(note)) leave(readFileSync(note, 'utf8'), owner, socket)
   const path = mkdtempSync(SHORT)
   if (owner) chownSync(path, owner.uid, owner.gid)
   writeFileSync(note, path, { mode: 0o600 })
-  return { path, remove: () => leave(path, socket) }
+  return { path, remove: () => leave(path, owner, socket) }
 }
 
-/** A link is no directory and stays; a directory that holds more than our socket as well. */
-function leave(path: string, socket: string): void {
+/** Only what is ours: in the place of a link, or of what somebody else has made, nothing is removed. A directory with more in it stays. */
+function leave(path: string, owner: Owner | undefined, socket: string): void {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (!found?.isDirectory() || found.uid !== (owner?.uid ?? process.getuid?.())) return
   try {
     for (const name of [socket, `${socket}.lock`]) rmSync(join(path, name), { force: true })
     rmdirSync(path)
