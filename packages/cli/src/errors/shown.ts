@@ -122,8 +122,7 @@ function detailsOf(error: Known, problems: readonly Problem[]): Details | undefi
 function causeFirst(error: Known): Known {
   const { cause } = error
   if (error.name !== 'NotCachedError' || !isKnown(cause)) return error
-  // The part that speaks HTTP wraps what the client's own fetch refused with.
-  const { name, code, message, hint } = isKnown(cause.cause) ? cause.cause : cause
+  const { name, code, message, hint } = cause
   return { name, code, message: `${message}; ${error.message}`, ...(hint !== undefined && { hint }) }
 }
 

@@ -49,7 +49,7 @@ interface Sent {
 }
 
 /** Routes that take a question in a body: nothing is made of it, so nothing of it is made twice. */
-const ASKING = /\/(search|quote|simulate)$/
+export const ASKING = /\/(search|quote|simulate)$/
 
 /** `fetch` for one call: what it gives back is whole, and a refusal that may pass was tried again. */
 export function fetchFor(config: Config, exchange: Exchange): typeof fetch {

@@ -1,9 +1,11 @@
+import { api, type Route } from '@strongroom/contract'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../../../server/test/process.ts'
 import type { RequestOptions } from '../../src/strongroom/call.ts'
 import type { StrongroomOptions } from '../../src/strongroom/options.ts'
 import type { Strongroom } from '../../src/strongroom/strongroom.ts'
 import { NodeStrongroom } from '../../src/strongroom/strongroom-node.ts'
+import { ASKING } from '../../src/strongroom/transport.ts'
 import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // Writes that were made while their answer was lost. Catches: one that is told as not made, or without the key under which it can be
@@ -19,7 +21,6 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 const QUICKLY: StrongroomOptions = { retry: { baseDelayMs: 1, maxDelayMs: 2 }, maxRetries: 2 }
-const ASKING = ['/search', '/quote', '/simulate']
 
 type Lost = 'lost' | 'kept' | { readonly status: number; readonly code: string }
 
@@ -28,7 +29,7 @@ function losing(fates: readonly Lost[], options: StrongroomOptions = {}) {
   const keys: string[] = []
   const network: typeof fetch = async (input, init = {}) => {
     const { pathname } = new URL(String(input))
-    if ((init.method ?? 'GET') === 'GET' || ASKING.some((end) => pathname.endsWith(end))) return fetch(input, init)
+    if ((init.method ?? 'GET') === 'GET' || ASKING.test(pathname)) return fetch(input, init)
     keys.push(new Headers(init.headers).get('idempotency-key') ?? '')
     const fate = fates[Math.min(keys.length, fates.length) - 1] ?? 'kept'
     if (typeof fate === 'object')
@@ -151,6 +152,14 @@ it('says that the server could not be reached where nothing went out', async () 
   expect(await errorOf(silent.client.request({ method: 'POST', path: '/webhook', body }))).toMatchObject({
     name: 'ConnectionError',
   })
+})
+
+it('takes for questions what the contract has as such, and no change', () => {
+  const routes: Route[] = Object.values(api).flatMap((noun) => Object.values<Route>(noun))
+  const asking = routes.filter(({ method, path }) => method !== 'GET' && ASKING.test(path))
+  expect(asking.map(({ method, path }) => `${method} ${path}`).sort()).toEqual([
+    ...['POST /agent/:id/simulate', 'POST /licenses/quote', 'POST /search'],
+  ])
 })
 
 it('does not speak of a change where a question was asked', async () => {
