@@ -8,7 +8,7 @@ import { startWorld, type Tab, visit, type World } from './world.ts'
 // Licences, as a person buys, uses and ends them. Catches: a price that is not the one on the button, a hand-off that does not happen in
 // the page, money under the wrong step, a refund said before that is another than the one that comes, a refusal that leaves something.
 // Seen red: the taken money under another step, a wait that does not hand over, a first day that is not counted as used, the wrong number
-// in a refusal, a Resume that does nothing, a policy that cannot be named from here.
+// in a refusal, a Resume that does nothing, a policy that cannot be named from here, a second purchase where the answer to the first was lost.
 
 let world: World
 let tab: Tab
@@ -66,6 +66,25 @@ it('says in numbers what is too little, and holds nothing', async () => {
   await page.getByText('37.50 USD is more than the 25.50 USD that are left of a budget.').waitFor()
   expect((await owned()).length).toBe(before.count)
   expect((await strongroom.billing.balance()).available).toEqual(before.credit)
+})
+
+it('buys once where the answer was lost and the button is pressed again', async () => {
+  const before = (await owned()).length
+  let made = 0
+  await page.route('**/licenses/purchase', async (route) => {
+    if ((await route.fetch()).ok()) made += 1
+    await route.abort()
+  })
+  await visit(tab, '/licenses/buy?slug=sandbox-once')
+  await page.getByLabel('Name of the new vault').fill('pressed twice')
+  await press('Buy for 2.00 USD once')
+  await page.getByRole('alert').getByText('outcome_unknown').waitFor()
+  await page.getByText('Load the page again and look before you repeat it.').waitFor()
+  expect(made).toBeGreaterThan(0)
+  await page.unrouteAll({ behavior: 'wait' })
+  await press('Buy for 2.00 USD once')
+  await done('Active').waitFor()
+  expect((await owned()).length).toBe(before + 1)
 })
 
 it('takes over what was bought elsewhere and waits for its vault', async () => {
