@@ -100,6 +100,10 @@ const settings = (input: Readonly<Record<string, string>>, more: readonly Plugin
   treeshake: { moduleSideEffects: false },
   // The constants of a module that is asked for as a whole are looked for where they no longer are once they are inlined.
   optimization: { inlineConst: false },
+  // What was meant to be loaded later and is not, among others: every start would pay for it.
+  onwarn: ({ message }) => {
+    throw new Error(message)
+  },
   plugins: [
     {
       name: 'slim-contract',

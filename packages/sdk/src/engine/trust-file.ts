@@ -23,8 +23,7 @@ import {
 import { StrongroomError } from '../strongroom/strongroom-error.ts'
 import type { CacheStore } from './cache.ts'
 import { type InTurn, makeQueue, pause } from './queue.ts'
-import type { TrustKeeper } from './trust.ts'
-import { locked, unreadable, unwritable } from './trust-failed.ts'
+import { failed, type TrustKeeper } from './trust.ts'
 
 // Files of a Node client: the trust store, shared by every process of a user, and the cache. The only file here that needs Node.
 //
@@ -196,7 +195,7 @@ async function withLock<T>(path: string, work: (isMine: () => boolean) => Promis
   for (;;) {
     const lock = tryLock(path)
     if (lock) return work(lock.isMine).finally(lock.release)
-    if (Date.now() > until) throw locked(path)
+    if (Date.now() > until) throw (await failed()).locked(path)
     await pause(POLL_MS + Math.random() * POLL_MS)
   }
 }
@@ -227,7 +226,7 @@ export function fileTrust(path: string): TrustKeeper {
       if (last?.text !== text) last = { text, store: parseTrustStore(text) }
       return last.store
     } catch (error) {
-      throw unreadable(error, place)
+      throw (await failed()).unreadable(error, place)
     }
   }
   const change = async (
@@ -237,7 +236,7 @@ export function fileTrust(path: string): TrustKeeper {
     const before = await read()
     const after = await next(before)
     if (after === before) return before
-    if (!isMine()) throw locked(place)
+    if (!isMine()) throw (await failed()).locked(place)
     removeDrafts(place)
     await writeWhole(place, serialiseTrustStore(after))
     await syncDirectory(dirname(place))
@@ -249,8 +248,10 @@ export function fileTrust(path: string): TrustKeeper {
       inTurn(async () => {
         mkdirSync(dirname(place), { recursive: true, mode: 0o700 })
         return withLock(place, (isMine) => change(next, isMine))
-      }).catch((error: unknown) => {
-        throw error instanceof ProtocolError || StrongroomError.is(error) ? error : unwritable(error, place)
+      }).catch(async (error: unknown) => {
+        throw error instanceof ProtocolError || StrongroomError.is(error)
+          ? error
+          : (await failed()).unwritable(error, place)
       }),
   }
 }

@@ -34,7 +34,8 @@ export function memoryTrust(initial: TrustStore = EMPTY_TRUST_STORE): TrustKeepe
   }
 }
 
-const failed = () => import('./trust-failed.ts')
+/** Asked for when something has failed: a start that goes well needs none of it. */
+export const failed = () => import('./trust-failed.ts')
 
 /** The same keeper, whose failures say what they are. What `change` refuses stays as it is. */
 export const explained = (keeper: TrustKeeper): TrustKeeper => ({
