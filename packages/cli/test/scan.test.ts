@@ -1,13 +1,13 @@
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a value in git history that is not found, a found value that is shown. Seen red: a commit refused for the name of a file or for
-// a submodule, a failure of git said to be another one, a file that is passed over unnamed, a blob called a commit, and a value that is
-// kept in two places and reported for one.
+// a submodule, a failure of git said to be another one, a file that is passed over unnamed, a blob called a commit, a value that is
+// kept in two places and reported for one, and a hook where git does not look for it.
 
 const CANARY = 'canary-9f31b7c2d4'
 const TOO_LARGE = 16 * 1024 * 1024 + 1
@@ -74,6 +74,28 @@ it('finds own values in files and git history in any form, says which and where,
   expect((await machine.call(['scan', folder, '--staged'])).code).toBe(6)
   const hook = await jsonOf<{ hook: string }>(machine, ['scan', folder, '--install-hook'])
   expect(statSync(hook.hook).mode & 0o111).not.toBe(0)
+})
+
+it('puts its hook where git looks for it, and nowhere where there is one already or no repository', async () => {
+  const { folder, git, write } = makeRepository('hooked')
+  git('commit', '-q', '--allow-empty', '-m', 'one')
+  const install = (at: string) => jsonOf<{ hook: string }>(machine, ['scan', at, '--install-hook'])
+  const refusal = async (at: string) => (await machine.call(['scan', at, '--install-hook', '--json'])).error()
+  const tree = `${folder}-tree`
+  git('worktree', 'add', '-q', tree)
+  const usual = join(folder, '.git/hooks/pre-commit')
+  expect(await install(tree)).toMatchObject({ hook: usual })
+  mkdirSync(join(folder, 'sub'))
+  expect(await install(join(folder, 'sub'))).toMatchObject({ hook: usual })
+  git('config', 'core.hooksPath', 'tools/hooks')
+  const own = join(folder, 'tools/hooks/pre-commit')
+  expect(await install(folder)).toMatchObject({ hook: own })
+  // Git runs it, and here nobody is signed in.
+  expect(() => git('commit', '-q', '--allow-empty', '-m', 'two')).toThrow()
+  write('tools/hooks/pre-commit', '#!/bin/sh\n')
+  expect(await refusal(folder)).toMatchObject({ code: 'file_unwritable', message: expect.stringContaining(own) })
+  expect(readFileSync(own, 'utf8')).toBe('#!/bin/sh\n')
+  expect(await refusal(machine.home)).toMatchObject({ code: 'not_a_repository' })
 })
 
 it('looks at what is staged whatever it is called, and passes over a submodule', async () => {

@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import type { Secret } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { EXIT } from '../errors/codes.ts'
@@ -6,8 +5,6 @@ import { arg, command, flag } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
 import { table } from '../output/table.ts'
 import { withProgress } from '../prompt/progress.ts'
-
-const HOOK = '#!/bin/sh\nexec strongroom scan --staged --quiet\n'
 
 interface Finding {
   readonly ref: string
@@ -88,7 +85,7 @@ export const scan = command({
     const root = args.path ?? cli.io.cwd
     if (flags['install-hook']) {
       const { installHook } = await import('../scan/hook.ts')
-      const hook = await installHook(join(root, '.git', 'hooks', 'pre-commit'), HOOK)
+      const hook = await installHook(root)
       return {
         data: { values: 0, looked: 0, skipped: [], found: [], hook },
         text: `${cli.style.good('✓')} ${hook} scans before every commit`,

@@ -48,11 +48,11 @@ export const startGit = (folder: string, args: readonly string[]) =>
   spawn('git', ['-C', folder, ...args], { stdio: ['pipe', 'pipe', 'ignore'], env: environment() })
 
 /** A repository that git refuses for another reason, such as its owner, is one all the same. */
-export async function ensureRepository(folder: string): Promise<void> {
+export async function ensureRepository(folder: string, fix = 'leave --history and --staged out'): Promise<void> {
   await git(folder, ['rev-parse', '--git-dir']).catch((error: CliError) => {
     if (!/not a git repository|cannot change to/.test(error.message)) throw error
     throw new CliError('not_a_repository', `${folder} is not a git repository`, {
-      fix: 'leave --history and --staged out',
+      fix,
       cause: error,
     })
   })
