@@ -69,6 +69,9 @@ it('makes no folder for a file that somebody named, and says which one is missin
     ['file', 'get', 'prod/stripe/none', '--json', '--out', out],
     ['webhook', 'create', 'https://hooks.example.com/sr', '--json', '--out', out],
     ['run', '--json', '--vault', 'prod', '--receipt', out, '--', 'true'],
+    ['log', 'quorum', '--recovery', '1', '--json', '--out', out],
+    ['log', 'recover', '--reason', 'restored', '--json', '--out', out],
+    ['doctor', '--json', '--bundle', out],
   ])
     expect((await machine.call(args)).error(), args[0]).toMatchObject({
       code: 'file_unwritable',

@@ -79,6 +79,7 @@ export const doctor = command({
   next: 'strongroom explain CODE',
   output: async () => (await import('../schemas/config.ts')).doctorShape,
   run: async (cli, { flags }) => {
+    if (flags.bundle !== undefined) (await import('../place/given-file.ts')).ensureFolderFor(cli, flags.bundle)
     const checks = await withProgress(cli, 'looking', () => lookAtAll(cli))
     const healthy = checks.every(({ state }) => state !== 'failed')
     const file = flags.bundle === undefined ? undefined : await writeReport(cli, flags.bundle, checks)

@@ -6,6 +6,7 @@ import { ensureUnsigned, statementFile } from '../keys/statement.ts'
 import { command, flag, type Result } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { facts } from '../output/table.ts'
+import { ensureFolderFor } from '../place/given-file.ts'
 import { readIfThere, writePrivate } from '../place/private-file.ts'
 
 // How many directory admins have to sign. As after a restore: one makes the statement, others add their signatures wherever they are,
@@ -125,6 +126,7 @@ export const quorum = command({
   next: 'strongroom verify',
   output: async () => (await import('../schemas/quorum.ts')).quorumShape,
   run: async (cli, { flags }) => {
+    ensureFolderFor(cli, flags.out)
     const { directory, recovery } = flags
     const isNew = directory !== undefined || recovery !== undefined
     if ([isNew, flags.countersign !== undefined, flags.send !== undefined].filter(Boolean).length > 1)

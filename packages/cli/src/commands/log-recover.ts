@@ -6,6 +6,7 @@ import { ensureUnsigned, signersOf, statementFile } from '../keys/statement.ts'
 import { command, flag, type Result } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { facts } from '../output/table.ts'
+import { ensureFolderFor } from '../place/given-file.ts'
 import { readIfThere, writePrivate } from '../place/private-file.ts'
 
 // After a restore: directory admins state that the log goes on from what the backup kept. One makes the statement, others add
@@ -134,6 +135,7 @@ export const recover = command({
   next: 'strongroom verify',
   output: async () => (await import('../schemas/admin.ts')).recoverShape,
   run: async (cli, { flags }) => {
+    ensureFolderFor(cli, flags.out)
     const given = [flags.reason, flags.countersign, flags.send].filter((one) => one !== undefined)
     if (given.length > 1)
       throw new CliError('usage', 'one step at a time: --reason, --countersign or --send', { fix: 'give one of them' })
