@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
+import { everyCode } from '../src/errors/every-code.ts'
 import { type Command, isGroup } from '../src/model/command.ts'
 import { complete } from '../src/model/complete.ts'
 import { completionScript, SHELLS } from '../src/model/completion.ts'
@@ -25,8 +26,9 @@ import { runCli } from '../src/run-cli.ts'
 // Catches: a command without an example or with one that names another command, without a next step or with one that does not exist, help
 // that does not fit a screen, a flag that no help names, a flag that shadows a global one, a flag that takes a secret on the command line, a
 // name that moves the cursor, a schema that cannot be asked for, a next command that is another one for the shell; a command that the first
-// screen does not name. Seen red: names put into it as they are, a heading left out of the first screen; rare flags shown like others, and
-// not at all; descriptions not wrapped, completed names of two words, a next step misspelt, a group with a verb too many.
+// screen does not name; a refusal whose next step is no command. Seen red: names put into it as they are, a heading left out of the first screen; rare flags shown like others, and
+// not at all; descriptions not wrapped, completed names of two words, a next step misspelt, a group with a verb too many; the
+// next step of `global_admin_required` in words of an older command line.
 
 const everyCommand = async () => (await walk()).map(({ path, command }) => [path, command] as const)
 
@@ -60,6 +62,23 @@ it('gives every command a summary, a runnable example of itself, a next step, an
       ...(isThere ? [] : [`${path}: next is no command: ${next}`]),
     ]
   })
+  expect(wrong).toEqual([])
+})
+
+it('names only commands and flags that there are in what every code means and what to do about it', async () => {
+  const known = new Map(await everyCommand())
+  const wrong = [...(await everyCode()).values()].flatMap(({ code, meaning, next = '' }) =>
+    [...`${meaning}\n${next}`.matchAll(/strongroom ((?:[a-z][a-z-]*|--[a-z-]+|[A-Z]+|\d\w*|--)(?: |\b))+/g)].flatMap(
+      ([line]) => {
+        const [words = ''] = line.slice('strongroom '.length).split(' -- ')
+        const [noun = '', verb = ''] = words.split(' ')
+        const command = known.get(`${noun} ${verb}`) ?? known.get(noun)
+        const flags = words.match(/--[a-z-]+/g) ?? []
+        const isKnown = command && flags.every((flag) => flag.slice(2) in { ...GLOBALS, ...command.flags })
+        return isKnown ? [] : [`${code}: ${line}`]
+      },
+    ),
+  )
   expect(wrong).toEqual([])
 })
 

@@ -66,7 +66,7 @@ export const ERRORS = {
   global_admin_required: entry(
     403,
     'Only keys made by the operator on the host can call this route.',
-    'strongroom admin key create --global-admin',
+    'Make one on the host: strongroom admin global-admin-key create --out FILE.',
   ),
   key_kind_refused: entry(
     403,
