@@ -7,7 +7,7 @@ import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: keys of an agent in the open or shown by any verb but `bundle`, a bundle shown to a coding agent, an agent left behind
 // by a create that failed, old keys that are lost before the new ones count, something ended without asking,
-// a next step that fails. Seen red: limits that are
+// a next step that fails or leaves the bundle to be read by everybody. Seen red: a bundle sent into a file of the shell; limits that are
 // not sent, a day that does not exist, limits that cannot be taken away; of a simulated call, a vault that is not found by its name, an
 // address that is not sent, a refusal that ends like a success.
 
@@ -35,7 +35,9 @@ it('makes an agent with keys made here, saves it as a profile, and shows no secr
   const ended = await machine.call(['agent', 'create', 'checkout-bot', '--vault', 'prod', '--kind', 'server'])
   expect(ended).toMatchObject({ code: 0, stderr: '' })
   expect(ended.stdout).toMatch(/✓ Vault keys {6}1 wrapped for it, signed by you/)
-  expect(ended.stdout).toContain('strongroom agent bundle checkout-bot')
+  const [, words = ''] = /^ +strongroom (agent bundle .+)$/m.exec(ended.stdout) ?? []
+  expect(await machine.call(words.split(' '))).toMatchObject({ code: 0, stdout: '' })
+  expect(statSync(join(machine.home, 'checkout-bot.bundle')).mode & 0o777).toBe(0o600)
   expect(ended.stdout).not.toMatch(/srb1\.|sra_|PRIVATE/)
   const kept = readFileSync(join(machine.home, '.local/share/strongroom/keys/checkout-bot.key'), 'utf8')
   expect(kept).not.toMatch(/srb1|PRIVATE|sra_/)

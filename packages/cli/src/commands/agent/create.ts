@@ -105,7 +105,7 @@ async function created(cli: Cli, { plan, profile, made, variable = '' }: Made): 
       `${tick} Profile saved   "${profile}"`,
       '',
       'To run it on another machine, move one string:',
-      shellLine`   strongroom agent bundle ${profile} > ${profile}.bundle`,
+      shellLine`   strongroom agent bundle ${profile} --out ${profile}.bundle`,
     ].join('\n'),
     next: nextFor(plan, profile, variable),
   }

@@ -18,7 +18,10 @@ export const bundle = command({
   flags: { out: flag.text('write it to a file, readable by you alone', 'FILE', { completes: 'file' }) },
   examples: [
     { run: 'strongroom agent bundle checkout-bot --out checkout-bot.bundle', does: 'into a file with mode 0600' },
-    { run: 'strongroom agent bundle checkout-bot | ssh host "cat > bundle"', does: 'straight to another machine' },
+    {
+      run: 'strongroom agent bundle checkout-bot | ssh host "umask 077; cat > bundle"',
+      does: 'straight to another machine',
+    },
   ],
   next: 'STRONGROOM_BUNDLE_FILE=FILE strongroom run -- COMMAND',
   output: async () => (await shapes()).agentBundleShape,
