@@ -3,7 +3,8 @@ import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a log that was not proven, a listing that ends after its first page, a follower that never says anything, a route that
-// needs more rights than the caller has answered as a failure of the program.
+// needs more rights than the caller has answered as a failure of the program; an id shown where the caller knows the name, two principals
+// shown alike, names asked for by somebody who may not list them. Seen red: each of these three.
 
 let world: World
 let machine: Machine
@@ -92,4 +93,34 @@ it('calls any route and every page of a list, and refuses what is no JSON', asyn
 it('sends feedback of an agent without a credential in it', async () => {
   const leaky = await machine.call(['feedback', 'look at sra_abcdefghijklmnop', '--json'])
   expect(leaky.error()).toMatchObject({ code: 'feedback_contains_secret', exitCode: 6 })
+})
+
+it('shows who did and who signed something by name, and no two alike', async () => {
+  await jsonOf(machine, ['agent', 'create', 'bot', '--vault', 'prod:write'])
+  await machine.call(['set', 'prod/stripe/KEY', '--profile', 'bot'], { input: 'x' })
+  const signed = /^signed by {2}bot \([a-z2-7]{32}\) ✓$/m
+  expect((await machine.call(['item', 'show', 'prod/stripe'])).stdout).toMatch(signed)
+  expect((await machine.call(['vault', 'show', 'prod'])).stdout).toMatch(signed)
+  expect((await machine.call(['trust', 'list'])).stdout).toMatch(/^bot {2,}agent:agt_\w+:[a-z2-7]{32} {2}active/m)
+  const change = ['audit', '--action', 'item.update']
+  expect((await machine.call(change)).stdout).toMatch(/^\S+ {2}bot {2}item\.update/m)
+  expect((await machine.call(['audit', '--action', 'org.setup'])).stdout).toMatch(
+    /^\S+ {2}Alice@Example\.com {2}org\.setup/m,
+  )
+
+  // What an agent did stays its own when it has gone and another has its name.
+  await jsonOf(machine, ['agent', 'archive', 'bot', '--yes'])
+  expect((await machine.call(change)).stdout).toMatch(/^\S+ {2}bot {2}item\.update/m)
+  await jsonOf(machine, ['agent', 'create', 'bot', '--vault', 'prod'])
+  expect((await machine.call(change)).stdout).toMatch(/^\S+ {2}bot \(agent:agt_\w+\) {2}item\.update/m)
+})
+
+it('asks for no names that the caller may not list: the audit trail would have it as something that was tried', async () => {
+  await jsonOf(machine, ['agent', 'create', 'reader', '--vault', 'prod'])
+  const history = await machine.call(['item', 'history', 'prod/stripe', '--profile', 'reader'])
+  expect(history.code).toBe(0)
+  expect((await machine.call(['audit', '--profile', 'reader'])).stdout).toMatch(
+    /^\S+ {2}reader {2}item\.versions\.read/m,
+  )
+  expect(await jsonOf<unknown[]>(machine, ['audit', '--refused', '--profile', 'reader'])).toEqual([])
 })

@@ -44,15 +44,16 @@ const dataOf = ({ itemId, vaultId, name, website, status, version, fields, recei
   },
 })
 
-function shown(cli: Cli, item: Item, next?: string): Result {
+async function shown(cli: Cli, item: Item, next?: string): Promise<Result> {
   const data = dataOf(item)
+  const { shownSigner } = await import('../place/principals.ts')
   const head = facts(
     [
       ['name', item.name],
       ['id', item.itemId],
       ['website', item.website],
       ['version', item.version],
-      ['signed by', `${item.receipt.signerKeyId} ✓`],
+      ['signed by', await shownSigner(cli, item.receipt.signerKeyId)],
       ['log', `${item.receipt.checkpoint.treeSize} ✓`],
     ],
     cli.style,

@@ -111,22 +111,22 @@ export const audit = command({
       (flags.action === undefined || action === flags.action) && (!flags.refused || outcome === 'refused')
     const rows = await newest(pages, isWanted, windowOf(flags.since, flags.limit))
     nothing(cli, rows)
+    if (rows.length === 0 || cli.isJson) return { data: rows }
+    const nameOf = await (await import('../place/principals.ts')).namesOf(cli)
     return {
       data: rows,
-      ...(rows.length > 0 && {
-        text: table(
-          rows,
-          [
-            { title: 'TIME', of: ({ occurredAt }) => shortTime(occurredAt) },
-            { title: 'WHO', of: ({ actor }) => actor.id },
-            { title: 'ACTION', of: ({ action }) => action },
-            { title: 'TARGETS', of: ({ targets }) => targets.map(({ id }) => id).join(' ') || undefined },
-            { title: 'OUTCOME', of: ({ outcome, errorCode }) => errorCode ?? outcome },
-            { title: 'POSITION', of: ({ position }) => position ?? undefined, right: true },
-          ],
-          cli.style,
-        ),
-      }),
+      text: table(
+        rows,
+        [
+          { title: 'TIME', of: ({ occurredAt }) => shortTime(occurredAt) },
+          { title: 'WHO', of: ({ actor }) => nameOf(actor.id) },
+          { title: 'ACTION', of: ({ action }) => action },
+          { title: 'TARGETS', of: ({ targets }) => targets.map(({ id }) => id).join(' ') || undefined },
+          { title: 'OUTCOME', of: ({ outcome, errorCode }) => errorCode ?? outcome },
+          { title: 'POSITION', of: ({ position }) => position ?? undefined, right: true },
+        ],
+        cli.style,
+      ),
     }
   },
 })

@@ -15,11 +15,15 @@ const list = command({
   run: async (cli) => {
     const strongroom = await cli.strongroom()
     const signers = await strongroom.transparency.trust.list()
+    if (cli.isJson) return { data: signers }
+    const { namesOf, principalOf } = await import('../place/principals.ts')
+    const nameOf = await namesOf(cli)
     return {
       data: signers,
       text: table(
         signers,
         [
+          { title: 'WHO', of: ({ keyId }) => nameOf(principalOf(keyId)) },
           { title: 'KEY', of: ({ keyId }) => keyId },
           { title: 'STATUS', of: ({ status }) => status },
           { title: 'CAME BY', of: ({ via }) => via },

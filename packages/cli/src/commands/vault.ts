@@ -18,9 +18,9 @@ const dataOf = ({ receipt: _, rotationDue, ...vault }: Vault): object => ({
   rotationDue: rotationDue?.toISOString() ?? null,
 })
 
-const shown = (cli: Cli, vault: Vault, next?: string): Result => ({
-  data: dataOf(vault),
-  text: facts(
+async function shown(cli: Cli, vault: Vault, next?: string): Promise<Result> {
+  const { shownSigner } = await import('../place/principals.ts')
+  const text = facts(
     [
       ['name', vault.name],
       ['id', vault.vaultId],
@@ -30,13 +30,13 @@ const shown = (cli: Cli, vault: Vault, next?: string): Result => ({
       ['items', vault.itemCount],
       ['version', vault.headVersion],
       ['rotation', vault.rotationDue ? `due since ${vault.rotationDue.toISOString()}` : undefined],
-      ['signed by', vault.receipt && `${vault.receipt.signerKeyId} ✓`],
+      ['signed by', vault.receipt && (await shownSigner(cli, vault.receipt.signerKeyId))],
       ['log', vault.receipt && `${vault.receipt.checkpoint.treeSize} ✓`],
     ],
     cli.style,
-  ),
-  ...(next !== undefined && { next }),
-})
+  )
+  return { data: dataOf(vault), text, ...(next !== undefined && { next }) }
+}
 
 const list = command({
   summary: 'the vaults you can see',

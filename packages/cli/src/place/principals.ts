@@ -30,23 +30,54 @@ async function peopleOf(cli: Cli): Promise<readonly (Principal & { readonly emai
 /** Everybody this caller can name. */
 export async function listPrincipals(cli: Cli): Promise<readonly (Principal & { readonly email?: string })[]> {
   const [agents, people] = [await agentsOf(cli), await peopleOf(cli)]
-  const active = agents.filter(({ status }) => status === 'active')
-  return [...people, ...active.map(({ agentId, name }) => ({ id: `agent:${agentId}`, name }))]
+  return [...people, ...agents.filter(({ status }) => status === 'active').map(agentPrincipal)]
 }
 
-/** Names for ids, as far as they are known. */
+const agentPrincipal = ({ agentId, name }: Agent): Principal => ({ id: `agent:${agentId}`, name })
+
+const LISTS_PEOPLE = ['ORG_OWNER', 'ORG_ADMIN', 'TENANT_ADMIN']
+const LISTS_AGENTS = [...LISTS_PEOPLE, 'TENANT_AGENT_MANAGER']
+
+/**
+ * Whoever can be shown by name, those first whom a name means when it is typed. Who may not list others does not ask: that would be
+ * entered in the audit trail as something that was tried.
+ */
+async function nameable(cli: Cli): Promise<readonly Principal[]> {
+  const me = await (await cli.strongroom()).me({ signal: cli.signal })
+  const roles = [...me.orgRoles, ...me.tenantRoles.map(({ role }) => role)]
+  const may = (lists: readonly string[]): boolean => roles.some((role) => lists.includes(role))
+  const people = may(LISTS_PEOPLE) ? await peopleOf(cli) : []
+  const agents = may(LISTS_AGENTS) ? await agentsOf(cli) : []
+  const isActive = ({ status }: Agent): boolean => status === 'active'
+  return [
+    ...people.map(({ id, email }) => ({ id, name: email })),
+    ...[...agents.filter(isActive), ...agents.filter((agent) => !isActive(agent))].map(agentPrincipal),
+    { id: me.id, name: me.name },
+  ]
+}
+
+/** Names for ids, as far as they are known. No two are shown alike: whose name was met before, has its id beside it. */
 export async function namesOf(cli: Cli): Promise<(id: string) => string> {
-  const known = new Map((await listPrincipals(cli).catch(() => [])).map(({ id, name, email }) => [id, email ?? name]))
-  return (id) => known.get(id) ?? id
+  const shown = new Map<string, string>()
+  const taken = new Set<string>()
+  for (const { id, name } of await nameable(cli).catch(() => [])) {
+    if (!shown.has(id)) shown.set(id, taken.has(name) ? `${name} (${id})` : name)
+    taken.add(name)
+  }
+  return (id) => shown.get(id) ?? id
 }
 
 /** Whose a key is, by name, with the end of its id: somebody may have several. */
 export async function namesOfKeys(cli: Cli): Promise<(keyId: string) => string> {
   const nameOf = await namesOf(cli)
-  return (keyId) => {
-    const end = keyId.lastIndexOf(':')
-    return `${nameOf(keyId.slice(0, end))} (${keyId.slice(end + 1)})`
-  }
+  return (keyId) => `${nameOf(principalOf(keyId))} (${keyId.slice(keyId.lastIndexOf(':') + 1)})`
+}
+
+export const principalOf = (keyId: string): string => keyId.slice(0, keyId.lastIndexOf(':'))
+
+/** Who signed, for people; nobody is asked for names that a program would not be told. */
+export async function shownSigner(cli: Cli, signerKeyId: string): Promise<string> {
+  return cli.isJson ? signerKeyId : `${(await namesOfKeys(cli))(signerKeyId)} ✓`
 }
 
 /** By id, name or email. A name that several have is refused with all of them. */
