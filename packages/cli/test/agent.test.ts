@@ -7,7 +7,7 @@ import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: keys of an agent in the open or shown by any verb but `bundle`, a bundle shown to a coding agent, an agent left behind
 // by a create that failed, old keys that are lost before the new ones count, something ended without asking,
-// a next step that fails or leaves the bundle to be read by everybody. Seen red: a bundle sent into a file of the shell; limits that are
+// a next step that fails or leaves the bundle to be read by everybody, a tenant that is not found by its name. Seen red: the last two; limits that are
 // not sent, a day that does not exist, limits that cannot be taken away; of a simulated call, a vault that is not found by its name, an
 // address that is not sent, a refusal that ends like a success.
 
@@ -181,6 +181,18 @@ it('changes, links and ends an agent; what does not come back asks first', async
   expect(await jsonOf(machine, ['agent', 'roles', 'checkout-bot', '--set', role])).toMatchObject({
     direct: [{ role: 'TENANT_MEMBER' }],
   })
+  expect(await jsonOf(machine, ['agent', 'roles', 'checkout-bot', '--set', 'main:tenant_agent_manager'])).toEqual({
+    direct: [{ tenantId: world.founder.tenantId, role: 'TENANT_AGENT_MANAGER' }],
+    inherited: [],
+  })
+  const unknown = async (role: string) =>
+    (await machine.call(['agent', 'roles', 'checkout-bot', '--set', role, '--json'])).error()
+  expect(await unknown('nowhere:TENANT_MEMBER')).toMatchObject({
+    code: 'tenant_not_found',
+    hint: `there are: main (${world.founder.tenantId})`,
+  })
+  expect(await unknown('ten_0:TENANT_MEMBER')).toMatchObject({ hint: 'strongroom api GET /tenant' })
+  expect(await unknown('main:EMPEROR')).toMatchObject({ hint: expect.stringContaining('TENANT_AGENT_MANAGER') })
   expect(await jsonOf(machine, ['agent', 'link-item', 'checkout-bot', 'prod/stripe'])).toMatchObject({
     vaultItem: { itemId: expect.any(String) },
   })

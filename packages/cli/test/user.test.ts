@@ -7,7 +7,7 @@ import { type Machine, startWorld, type World } from './world.ts'
 
 // People, from the invite to the removal. Catches: a link in a file of ours or on the screen of a coding agent, a person removed in passing,
 // roles that whoever holds none can give, an invitee who cannot come in, a removal that nobody can finish once it was interrupted.
-// Seen red: the link kept with the invite, the link shown in agent mode, a removal that does not ask, every invitee taken for known, an id
+// Seen red: a tenant that is not found by its name; the link kept with the invite, the link shown in agent mode, a removal that does not ask, every invitee taken for known, an id
 // that is on no list not looked for in the log.
 
 const PASSPHRASE = 'purple otter canal lantern'
@@ -96,6 +96,9 @@ it('shows and changes roles; nobody gives what they do not hold, and nobody chan
     orgRoles: ['ORG_ADMIN'],
     tenantRoles: [{ role: 'TENANT_MEMBER' }],
   })
+  const byName = ['user', 'roles', who, '--tenant', 'main:TENANT_ADMIN']
+  expect(await jsonOf(machine, byName)).toMatchObject({ tenantRoles: [{ role: 'TENANT_ADMIN' }] })
+  await refused(['user', 'roles', who, '--tenant', 'nowhere:TENANT_ADMIN'], 'tenant_not_found', 5)
   expect(await jsonOf(machine, ['user', 'roles', who, '--none'])).toMatchObject({ orgRoles: [] })
 })
 

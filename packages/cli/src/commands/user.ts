@@ -7,6 +7,7 @@ import { safeText } from '../output/safe-text.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { table } from '../output/table.ts'
 import { emailOf, everybody, findPerson, idOf, isOpen, nameOf, type Someone } from '../people/find.ts'
+import { findTenant } from '../people/tenants.ts'
 
 const shapes = () => import('../schemas/user.ts')
 const PERSON = arg.one('name, email or id of a person')
@@ -62,17 +63,11 @@ const list = command({
   },
 })
 
-/** By name or id; the inviter's own where none is named. */
+/** The inviter's own where none is named. */
 async function tenantFor(cli: Cli, asked: string | undefined): Promise<string> {
+  if (asked !== undefined) return findTenant(cli, asked)
   const { client, userId } = await cli.person()
-  if (asked === undefined) return (await client.users.get({ params: { id: userId } })).tenantId
-  const { data } = await client.tenants.list()
-  const found = data.filter(({ tenantId, name }) => tenantId === asked || name === asked)
-  const [only] = found
-  if (only && found.length === 1) return only.tenantId
-  throw new CliError(found.length > 1 ? 'ambiguous_name' : 'tenant_not_found', `there is no one tenant ${asked}`, {
-    fix: `there are: ${data.map(({ name, tenantId }) => `${name} (${tenantId})`).join(', ')}`,
-  })
+  return (await client.users.get({ params: { id: userId } })).tenantId
 }
 
 const invite = command({
@@ -163,7 +158,7 @@ const roles = command({
     const { changeRoles } = await import('../people/roles.ts')
     const admin = await cli.person()
     const person = await findPerson(admin, args.person)
-    const user = await changeRoles(admin, person, flags)
+    const user = await changeRoles(cli, person, flags)
     const one = { user, invite: undefined }
     const held = rolesOf(one)
     if (held.length === 0) cli.say(`${nameOf(one)} has no roles`)

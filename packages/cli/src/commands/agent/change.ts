@@ -45,13 +45,6 @@ export const update = command({
   },
 })
 
-function roleOf(text: string): { readonly tenantId: string; readonly role: 'TENANT_ADMIN' } {
-  const at = text.lastIndexOf(':')
-  if (at < 1) throw new CliError('usage', 'a role is written TENANT:ROLE', { fix: 'such as ten_…:TENANT_MEMBER' })
-  // The server knows which roles there are, and refuses others.
-  return { tenantId: text.slice(0, at), role: text.slice(at + 1) as 'TENANT_ADMIN' }
-}
-
 export const roles = command({
   summary: 'its roles in tenants, and from which group it has them',
   args: { agent: AGENT },
@@ -59,14 +52,19 @@ export const roles = command({
     set: flag.many('a direct role; those given replace all direct ones', 'TENANT:ROLE'),
     none: flag.on('take all direct roles away'),
   },
-  examples: [{ run: 'strongroom agent roles checkout-bot', does: 'direct ones and inherited ones' }],
+  examples: [
+    { run: 'strongroom agent roles checkout-bot', does: 'direct ones and inherited ones' },
+    { run: 'strongroom agent roles master --set main:TENANT_AGENT_MANAGER', does: 'it may manage agents' },
+  ],
   next: 'strongroom agent show NAME',
   output: async () => (await shapes()).agentRolesShape,
   run: async (cli, { args, flags }) => {
     const { agentId } = await findAgent(cli, args.agent)
     const strongroom = await cli.strongroom()
-    if (flags.set.length > 0 || flags.none)
-      await strongroom.agents.setRoles(agentId, flags.set.map(roleOf), { signal: cli.signal })
+    if (flags.set.length > 0 || flags.none) {
+      const { tenantRolesIn } = await import('../../people/roles.ts')
+      await strongroom.agents.setRoles(agentId, await tenantRolesIn(cli, flags.set), { signal: cli.signal })
+    }
     const { direct, inherited } = await strongroom.agents.roles(agentId, { signal: cli.signal })
     const rows = [
       ...direct.map((one) => ({ ...one, from: 'direct' })),
