@@ -47,14 +47,23 @@ function ofWholeList(schema: TSchema, query: Record<string, unknown>): Record<st
   return rest
 }
 
+interface Violation {
+  readonly instancePath?: string
+  readonly keyword?: string
+  readonly message?: string
+}
+
 /** Where and what, never the value: it could be a secret in the wrong place. */
-const problemsOf = (
-  errors: Iterable<{ instancePath?: string; keyword?: string; message?: string }>,
-): { path: string; problem: string }[] =>
-  [...errors].slice(0, 5).map(({ instancePath, message, keyword }) => ({
-    path: instancePath === '' || instancePath === undefined ? '/' : namesOf(instancePath),
-    problem: message ?? keyword ?? 'invalid',
-  }))
+const problemsOf = (errors: Iterable<Violation>): { path: string; problem: string }[] =>
+  // That an object has members too many is said of each of them besides.
+  [...errors]
+    .filter(({ keyword }) => keyword !== 'additionalProperties')
+    .slice(0, 5)
+    .map((violation) => ({ path: namesOf(violation.instancePath || '/'), problem: wordsFor(violation) }))
+
+/** Nothing fits a schema that is `false`, which is how the contract has members that there are not. */
+const wordsFor = ({ keyword, message }: Violation): string =>
+  keyword === 'boolean' ? 'is not a member that this route takes' : (message ?? keyword ?? 'invalid')
 
 /** A member that is not in the contract has a name the caller made up: only what looks like a name is said back. */
 const namesOf = (path: string): string =>
