@@ -1,4 +1,4 @@
-import { globSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a code that cannot be explained, a setting that would unpin an organisation, a report that names people, places or
-// secrets, a doctor that is well although the server is gone or is none, or that says of a damaged file only that it is, a pinned Node that is not the repository's,
+// secrets, a doctor that is well although the server is gone or is none, or that says of a damaged file only that it is or of a whole one (seen red) to move it away, a pinned Node that is not the repository's,
 // an address of the console that leads nowhere (seen red: /log and /access), help with another command than was asked for (seen red).
 
 let world: World
@@ -102,8 +102,19 @@ it('says what is wrong and how to fix it: no server, another server, a clock tha
   const damaged = (await own.call(['doctor', '--json'])).json().data as Doctor
   expect(damaged.checks.find(({ name }) => name === 'trust store')).toMatchObject({
     state: 'failed',
-    code: 'file_unreadable',
+    code: 'trust_store_failed',
+    detail: expect.stringContaining(`${trust} is damaged`),
     fix: expect.stringContaining(`mv ${trust} `),
+  })
+  // A file that is whole and cannot be read is not to be moved away: everything that was pinned would be forgotten for nothing.
+  rmSync(trust)
+  mkdirSync(trust)
+  const closed = (await own.call(['doctor', '--json'])).json().data as Doctor
+  expect(closed.checks.find(({ name }) => name === 'trust store')).toMatchObject({
+    state: 'failed',
+    code: 'trust_store_failed',
+    detail: expect.stringContaining(`${trust} could not be read (EISDIR)`),
+    fix: 'Check the path, and that this user may read it.',
   })
 })
 

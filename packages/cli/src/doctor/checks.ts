@@ -109,14 +109,14 @@ const trustStore: Check = {
   look: async (cli) => {
     const { fileTrust } = await import('@strongroom/sdk')
     const { trust } = cli.paths
-    await fileTrust(trust)
-      .read()
-      .catch((cause: unknown) => {
-        throw new CliError('file_unreadable', `${trust} cannot be read, or is damaged`, {
-          fix: shellLine`mv ${trust} ${trust}.damaged   forgets what was seen here so far; a copy of the file put back does not`,
-          cause,
-        })
-      })
+    try {
+      await fileTrust(trust).read()
+    } catch (error) {
+      // Only what is damaged is ever moved away: what cannot be read for another reason still holds all that was seen.
+      const isDamaged = (error as { cause?: { name?: string } }).cause?.name === 'ProtocolError'
+      const fix = shellLine`mv ${trust} ${trust}.damaged   forgets what was seen here so far; a copy of the file put back does not`
+      return { ...failedWith('trust store', error), ...(isDamaged && { fix }) }
+    }
     return trust
   },
 }
