@@ -1,3 +1,4 @@
+import type { Person } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { shellLine } from '../output/shell-line.ts'
@@ -66,6 +67,29 @@ export async function forgetProfile(cli: Cli, name: string): Promise<void> {
   await writeConfigFile(config, { ...(chosen !== undefined && chosen !== name && { default: chosen }), profiles: rest })
 }
 
+interface Opening {
+  readonly passphrase: string
+  readonly deviceSecret: string
+  readonly server?: string
+}
+
+/** Of somebody this machine knows: held against what was pinned, under the name of this device. */
+export async function openSession(
+  profile: Profile,
+  { passphrase, deviceSecret, server = profile.server }: Opening,
+): Promise<Person> {
+  const { login } = await import('@strongroom/sdk')
+  return login({
+    baseUrl: server,
+    email: profile.email ?? '',
+    passphrase,
+    deviceSecret,
+    trustAnchor: profile.trust_anchor,
+    lastKdf: profile.kdf,
+    deviceInstallationId: profile.device_id,
+  })
+}
+
 /** The session is over: the passphrase opens a new one, with the device secret this machine keeps. */
 export async function signInAgain(cli: Cli, name: string, profile: Profile): Promise<PersonSecrets> {
   const kept = await (await cli.keyStore()).get(name)
@@ -78,17 +102,6 @@ export async function signInAgain(cli: Cli, name: string, profile: Profile): Pro
   if (!cli.isInteractive && !cli.io.env.STRONGROOM_PASSPHRASE_FILE)
     throw new CliError('session_expired', `the session of ${email} has ended`, { fix: 'strongroom login' })
   const passphrase = await passphraseFor(cli.keyPlace, `Passphrase of ${email}`)
-  const { login } = await import('@strongroom/sdk')
-  const person = await explainingWait(profile, () =>
-    login({
-      baseUrl: profile.server,
-      email,
-      passphrase,
-      deviceSecret,
-      trustAnchor: profile.trust_anchor,
-      lastKdf: profile.kdf,
-      deviceInstallationId: profile.device_id,
-    }),
-  )
+  const person = await explainingWait(profile, () => openSession(profile, { passphrase, deviceSecret }))
   return keepPerson(cli, name, profile, person, deviceSecret)
 }

@@ -6,7 +6,7 @@ import type { Result } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
 import type { Profile } from '../place/config-file.ts'
 import type { PersonSecrets } from '../place/credentials.ts'
-import { explainingWait, keepPerson } from '../place/sign-in.ts'
+import { explainingWait, keepPerson, openSession } from '../place/sign-in.ts'
 import { withProgress } from '../prompt/progress.ts'
 import { kitOf, newDeviceId } from './kept-person.ts'
 import type { LoginFlags } from './login-flags.ts'
@@ -122,23 +122,12 @@ async function signedIn(cli: Cli, name: string, server: string, person: Person, 
 
 /** A session on a machine that keeps the device secret already. */
 export async function renewSession(cli: Cli, name: string, profile: Profile, flags: LoginFlags): Promise<Result> {
-  const email = profile.email ?? ''
   const kept = await (await cli.keyStore()).get(name)
   const { deviceSecret } = JSON.parse(kept ?? '{}') as PersonSecrets
-  const passphrase = await existingPassphrase(cli, flags['passphrase-file'], `Passphrase of ${email}`)
+  const passphrase = await existingPassphrase(cli, flags['passphrase-file'], `Passphrase of ${profile.email ?? ''}`)
   const server = serverOf(cli) ?? profile.server
   const person = await withProgress(cli, 'signing in', () =>
-    explained(cli, profile, () =>
-      login({
-        baseUrl: server,
-        email,
-        passphrase,
-        deviceSecret,
-        trustAnchor: profile.trust_anchor,
-        lastKdf: profile.kdf,
-        deviceInstallationId: profile.device_id,
-      }),
-    ),
+    explained(cli, profile, () => openSession(profile, { passphrase, deviceSecret, server })),
   )
   await keep(cli, { name, server, person, deviceSecret, deviceId: profile.device_id, before: profile })
   return signedIn(cli, name, server, person)
