@@ -59,6 +59,13 @@ export async function checkCommit(before: CommitBefore, commit: Commit): Promise
   return { head, content, items, assets, acts }
 }
 
+/**
+ * Signatures by unknown keys are ignored (2.3), and judged when their key enters the directory: one kept beside the author's would close
+ * the item to everybody then, with an alarm that accuses the server.
+ */
+const ensureSignedOnce = ({ signatures }: Envelope): void =>
+  ensure(signatures.length === 1, 'unknown_signer', 'a detail or a checkpoint is signed by others than its author')
+
 async function checkItems(
   before: CommitBefore,
   envelopes: readonly Envelope[],
@@ -69,6 +76,7 @@ async function checkItems(
   const needed = new Set<string>()
   for (const envelope of envelopes) {
     const { payload, hash } = await verifyDocument(itemDetail, envelope, before.org, before.keyOf)
+    ensureSignedOnce(envelope)
     ensure(
       payload.by === head.by && payload.vaultId === before.vaultId,
       'detail_mismatch',
@@ -143,6 +151,7 @@ async function checkAssets(
   const rows: AssetRow[] = []
   for (const envelope of envelopes) {
     const { payload, hash } = await verifyDocument(assetContent, envelope, before.org, before.keyOf)
+    ensureSignedOnce(envelope)
     const { assetId, assetVersion, itemId, dekVersion } = payload
     ensure(
       payload.by === head.by && payload.vaultId === before.vaultId,

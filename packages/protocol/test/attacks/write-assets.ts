@@ -6,7 +6,7 @@ import { item } from '../world/world.ts'
 import type { Attack } from './attack.ts'
 import { forge } from './powers.ts'
 
-import { build, committing, KEPT, sign } from './writes.ts'
+import { build, committing, KEPT, sign, withOneToCome } from './writes.ts'
 
 // Rows 2, 4, 6 and 11: attachments and retired vault keys, by dishonest writers against an honest server.
 
@@ -49,6 +49,16 @@ export const WRITE_ASSETS: readonly Attack[] = [
     title: 'an attachment that somebody else signed',
     code: 'assets_mismatch',
     run: withAsset({}, 'alice'),
+  },
+  {
+    id: 'write-attachment-signed-by-a-key-to-come',
+    row: 4,
+    title: 'an attachment with a bad signature by a key that comes into the directory later, and closes it then',
+    code: 'unknown_signer',
+    run: committing(
+      async (world) => ({ assets: [await sealAsset(world, utf8('certificate'), world.actors.bob)] }),
+      withOneToCome,
+    ),
   },
   {
     id: 'write-attachment-under-other-key',

@@ -1,4 +1,5 @@
 import { assetRowOf } from '../../src/attachments/checkpoint.ts'
+import { toBase64 } from '../../src/encoding/base64.ts'
 import { utf8 } from '../../src/encoding/bytes.ts'
 import { peekDocument } from '../../src/identity/document.ts'
 import type { Identity } from '../../src/identity/private-keys.ts'
@@ -77,6 +78,12 @@ export const committing =
     return server.commit(world.prod, await change(commit, world))
   }
 
+/** The same commit, its documents with one more signature: by a key that nobody knows yet, and no signature at all. */
+export const withOneToCome = ({ docs, ...commit }: Commit, { actors }: World): Commit => {
+  const toCome = { keyid: actors.mallory.kid, sig: toBase64(new Uint8Array(64)) }
+  return { ...commit, docs: docs.map((envelope) => ({ ...envelope, signatures: [...envelope.signatures, toCome] })) }
+}
+
 /** A commit of one item whose detail the writer altered before he signed it and the head over it. */
 const withDetail = (change: (detail: ItemDetailPayload, world: World) => Partial<ItemDetailPayload>) =>
   committing(async (world) => {
@@ -147,6 +154,13 @@ export const WRITES: readonly Attack[] = [
     title: 'an item that somebody else signed, in one’s own commit',
     code: 'detail_mismatch',
     run: committing(async (world) => ({ items: [await sign(world, STRIPE, world.actors.carol)] })),
+  },
+  {
+    id: 'write-detail-signed-by-a-key-to-come',
+    row: 4,
+    title: 'an item with a bad signature by a key that comes into the directory later, and closes it then',
+    code: 'unknown_signer',
+    run: committing(async (world) => ({ items: [await sign(world, STRIPE)] }), withOneToCome),
   },
   {
     id: 'write-detail-of-other-vault',
