@@ -1,7 +1,7 @@
 // Catches: readers who believe the log that a key was confirmed, who forget whom a compromised key vouched for, or who lose
 // vaults for ever because somebody who has left cannot be confirmed any more.
 // Seen red: the confirming document not verified; recoveries by a compromised admin accepted; former signers refused for taint;
-// `resolve` without `ensureUntainted`.
+// `resolve` without `ensureUntainted`; a quorum counted of admins whom a compromised key had endorsed.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { documentHash, type Envelope } from '../../src/identity/document.ts'
 import type { Identity } from '../../src/identity/private-keys.ts'
@@ -109,5 +109,50 @@ describe('a recovery that a compromised admin signed', () => {
     await append(await recover(world, next, [bob.kid], 'lost', dave, alice, next))
     await compromise()
     expect(await codeOf(next.kid)).toBe('signer_compromised')
+  })
+})
+
+describe('a quorum of admins whom a compromised key endorsed', () => {
+  let xena: Identity
+  let yuri: Identity
+  beforeEach(async () => {
+    xena = await newIdentity('user:ou_xena')
+    yuri = await newIdentity('user:ou_yuri')
+    for (const admin of [xena, yuri]) await join(world, admin, ['dir-admin', 'member'], dave)
+    await append(await setPolicy(world, { recoverQuorum: 2 }, alice))
+  })
+  const recoveredBy = async (first: Identity, second: Identity): Promise<string> => {
+    const { bob } = world.actors
+    const next = await newIdentity(bob.key.principal)
+    await append(await recover(world, next, [bob.kid], 'lost', first, second, next))
+    await compromise()
+    return next.kid
+  }
+
+  it('recovers nobody, until they are confirmed', async () => {
+    const kid = await recoveredBy(xena, yuri)
+    expect(await codeOf(kid)).toBe('signer_compromised')
+    for (const { kid } of [xena, yuri]) await append(await setCaps(world, kid, ['dir-admin', 'member'], alice))
+    expect(await codeOf(kid)).toBe('accepted')
+  })
+
+  it('is none for want of a sound one, also if those who vouched are removed and not called compromised', async () => {
+    const kid = await recoveredBy(xena, alice)
+    await append(await revoke(world, xena.kid, 'removed'))
+    expect(await codeOf(kid)).toBe('signer_compromised')
+  })
+
+  it('does not spoil one that is complete without them', async () => {
+    await append(await setPolicy(world, { recoverQuorum: 1 }, alice))
+    expect(await codeOf(await recoveredBy(xena, alice))).toBe('accepted')
+  })
+
+  it('makes no admin, where two have to', async () => {
+    await append(await setPolicy(world, { dirQuorum: 2 }, alice))
+    const zoe = await newIdentity('user:ou_zoe1')
+    await append(await register(world, zoe, ['dir-admin', 'member'], alice, xena))
+    expect(await codeOf(zoe.kid)).toBe('accepted')
+    await compromise()
+    expect(await codeOf(zoe.kid)).toBe('signer_compromised')
   })
 })
