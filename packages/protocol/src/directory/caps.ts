@@ -38,22 +38,31 @@ export interface DirectorySource {
 
 const baseCap = (kid: string): Cap => (parseKid(kid).type === 'agent' ? 'agent' : 'member')
 
-/** The caps a key held for leaf `index`: from its last caps.set before that leaf, else from its record. */
+/**
+ * The caps a key held for leaf `index`: from its last caps.set before that leaf, else from its record. An RSA-only key holds no authority,
+ * whoever signed that it does (3.5): its signature counts for nothing that asks for some.
+ */
 export async function capsAt(source: DirectorySource, kid: string, index: number): Promise<ReadonlySet<Cap>> {
-  const { entry, record } = await source.resolve(kid)
+  const { entry, record, key } = await source.resolve(kid)
   const latest = entry.capSets.findLast((set) => set.index < index)
-  if (latest) return new Set((await source.capsDocument(latest.docHash, kid, latest.index)).caps)
+  const caps = latest
+    ? (await source.capsDocument(latest.docHash, kid, latest.index)).caps
+    : await capsOfRecord(source, record, entry)
+  return new Set(mayHoldAuthority(key) ? caps : [...caps].filter((cap) => !AUTHORITY.includes(cap)))
+}
+
+async function capsOfRecord(source: DirectorySource, record: RecordPayload, entry: KidState): Promise<Iterable<Cap>> {
   switch (record.t) {
     case 'org.genesis':
-      return new Set<Cap>(['dir-admin', baseCap(kid)])
+      return ['dir-admin', baseCap(entry.kid)]
     case 'key.add':
-      return new Set(record.caps)
+      return record.caps
     case 'key.rotate':
       // A rotated key inherits the caps of its predecessor at that moment.
       return capsAt(source, record.oldKid, entry.added)
     case 'key.recover':
       // Whoever recovers starts without authority; a caps.set gives it back visibly.
-      return new Set([baseCap(kid)])
+      return [baseCap(entry.kid)]
   }
 }
 

@@ -1,5 +1,5 @@
-import type { Cap } from '../../src/directory/documents.ts'
-import { addSignatures, documentHash, type Envelope } from '../../src/identity/document.ts'
+import { type Cap, keyRotate } from '../../src/directory/documents.ts'
+import { addSignatures, documentHash, type Envelope, makeDocument } from '../../src/identity/document.ts'
 import type { Identity, Signer } from '../../src/identity/private-keys.ts'
 import { type KidState, kidName, type VaultState, vaultName } from '../../src/log/state.ts'
 import { registerKey } from '../../src/runtime/runtime-key.ts'
@@ -9,6 +9,7 @@ import { ORG, type World } from '../world/world.ts'
 import type { Attack, Honest } from './attack.ts'
 import { withKid } from './directory.ts'
 import { alterState, impostor, kidStateOf, logHead, logKid, logWriter, nextHead, policyOf, tamper } from './powers.ts'
+import { rotation } from './succession.ts'
 
 // Rows 9 and 14: authority that the logged state claims and no signed document gives (principle 10).
 
@@ -139,6 +140,34 @@ export const CAPS: readonly Attack[] = [
           copy.capSets = []
         }),
       )
+    },
+  },
+  {
+    id: 'caps-rsa-only-admin-by-quorum',
+    row: 14,
+    title: 'an RSA-only key that the quorum made a directory admin, and that endorses',
+    code: 'endorser_not_admin',
+    run: async (world, { client }) => {
+      const { alice } = world.actors
+      const weak = await identityOf('worker', 'user:ou_weak')
+      await addKey(world, weak, ['member'], alice)
+      logCaps(world, weak.kid, await makeCaps(world, weak.kid, ADMIN, [alice]))
+      await endorsedWith(world, await impostor(), ['member'], weak)
+      return client.read(await client.ask())
+    },
+  },
+  {
+    id: 'caps-rsa-only-admin-by-rotation',
+    row: 14,
+    title: 'a directory admin who rotates to an RSA-only key, and endorses with that',
+    code: 'endorser_not_admin',
+    run: async (world, { client }) => {
+      const { dave } = world.actors
+      const weak = await identityOf('worker', 'user:ou_dave')
+      logKid(world, weak.kid, await makeDocument(keyRotate, rotation(world, dave, weak), [dave, weak]))
+      alterState<KidState>(world, kidName(dave.kid), { status: 'superseded', end: world.host.leaves.length })
+      await endorsedWith(world, await impostor(), ['member'], weak)
+      return client.read(await withKid(world, dave.kid, weak.kid))
     },
   },
   {
