@@ -43,6 +43,9 @@ export async function verifyWrappedKey(
     vaultId,
     dekVersion: claimed.dekVersion,
   })
+  // Dated back, it would count who administered the vault then and does no more.
+  const isOrdered = claimed.dekVersion !== state.dekVersion || grant.index >= state.epochIndex
+  ensure(isOrdered, 'bad_transition', 'a grant is older than its vault key', { vaultId })
   const { payload } = await verifyDocument(wrappedDek, envelope, directory.org, directory.keyOf)
   await ensureMayWrap(vault, await directory.signerAt(payload.by, grant.index), payload, grant)
   ensure(

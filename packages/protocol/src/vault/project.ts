@@ -60,6 +60,9 @@ export async function verifyProject(
   ensure(state && state.projectId === projectId, 'bad_map_proof', 'the state of the project is not proven', {
     projectId,
   })
+  // As with vaults: admins change with the document, so one that is older than they are was dated back to where its signer was one.
+  const isOrdered = (state.adminsIndexes.at(-1) ?? 0) <= state.index
+  ensure(isOrdered, 'bad_transition', 'the project is older than its admins', { projectId })
   if (pin) {
     ensure(
       state.projectVersion >= pin.projectVersion,

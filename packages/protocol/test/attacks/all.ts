@@ -6,6 +6,7 @@ import type { Attack, Honest } from './attack.ts'
 import { AUTHORITY, AUTHORITY_HONEST } from './authority.ts'
 import { CAPS, CAPS_HONEST } from './caps.ts'
 import { CONFUSION, CONFUSION_HONEST } from './confusion.ts'
+import { DATED_BACK } from './dated-back.ts'
 import { DIRECTORY, DIRECTORY_HONEST } from './directory.ts'
 import { ENVELOPE, ENVELOPE_HONEST } from './envelope.ts'
 import { SIGNED_ENVELOPES } from './envelope-signed.ts'
@@ -47,6 +48,7 @@ export const ATTACKS: Readonly<Record<string, readonly Attack[]>> = {
   'vault authority': [...AUTHORITY, ...ADMIN_CHAINS, ...HEADS],
   'rollback and fork, with memory': [...MEMORY, ...MEMORY_LOG, ...MEMORY_KEYS],
   projects: PROJECTS,
+  'dated back': DATED_BACK,
   attachments: [...ATTACHMENTS, ...SIGNED_ATTACHMENTS],
   'type confusion and JSON': CONFUSION,
   'user keys and recovery': [...USER, ...JOINING],

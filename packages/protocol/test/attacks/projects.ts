@@ -57,19 +57,19 @@ async function readProject(
   return project
 }
 
-const read = (world: World, { client }: Bench, projectId: string, change: Partial<ProjectAnswer> = {}) =>
+export const read = (world: World, { client }: Bench, projectId: string, change: Partial<ProjectAnswer> = {}) =>
   readProject(world, client, { ...projectAnswer(world, projectId), ...change })
 
 const paymentsOf = (world: World): Promise<string> => createProject(world, [world.prod], world.actors.alice)
 
 /** A project document that a colluding server logs, whoever signed it. */
-function logProject(world: World, projectId: string, set: Envelope, change: Partial<ProjectState> = {}): void {
+export function logProject(world: World, projectId: string, set: Envelope, change: Partial<ProjectState> = {}): void {
   const { projectVersion } = projectStateOf(world, projectId)
   const step = { projectVersion: projectVersion + 1, docHash: documentHash(set), index: world.host.leaves.length }
   alterState<ProjectState>(world, projectName(projectId), { ...step, ...change }, [set])
 }
 
-const nextSet = async (
+export const nextSet = async (
   world: World,
   projectId: string,
   vaults: readonly string[],
@@ -278,7 +278,12 @@ export const PROJECTS: readonly Attack[] = [
 ]
 
 /** The client reads the project, and from now on has memory of it. */
-async function remembering(world: World, bench: Bench, projectId: string, vaults: readonly string[]): Promise<void> {
+export async function remembering(
+  world: World,
+  bench: Bench,
+  projectId: string,
+  vaults: readonly string[],
+): Promise<void> {
   await read(world, bench, projectId, { vaults })
   await bench.client.learn()
 }
