@@ -13,7 +13,8 @@ import {
 
 const MAX_POLICY_LENGTH = 65_536
 const MAX_DEFINITIONS = 64
-const MAX_CLOCK_SKEW_MS = 600_000
+/** How far the clock of somebody else may be ahead before what it says is not believed. */
+export const MAX_CLOCK_SKEW_MS = 600_000
 const NO_QUORUM = 'none'
 
 /** The policy of a client that asks for no witnesses: written out, so that an empty text is never mistaken for it. */

@@ -11,7 +11,7 @@ import { type Bot, errorOf, startWorld, unique, type World } from './world.ts'
 // server takes writes that it should refuse. Catches: anything that is sent under such a key after the grace; a grace that is taken from
 // nowhere; a rotation that is refused for want of a rotation; a client that goes on refusing when the key was rotated.
 // Seen red: `ensureRotated` not called in `currentDek`, and not in `attempt`; the epoch of a commit not looked for; what is overdue in
-// memory not read again; one day taken for the grace whatever the policy says.
+// memory not read again; one day taken for the grace whatever the policy says; a grace from a time to come.
 
 let world: World
 let reader: Bot
@@ -88,6 +88,16 @@ it('writes until the grace is over, and sends nothing after it, whatever it is',
   expect([sent, early.sent.length]).toEqual([[], known])
   vi.restoreAllMocks()
   expect((await world.alice.secrets.get(`sr://${vault}/app/KEY`)).reveal()).toBe('in time')
+})
+
+it('gives no grace to a reader who leaves in an hour from now, as a server may say that wants none', async () => {
+  const vault = await vaultLeft()
+  wait(-1)
+  const { client, sent } = start()
+  const refused = await errorOf(client.secrets.set(`sr://${vault}/app/KEY`, 'too early'))
+  expect([refused.code, sent]).toEqual(['rotation_due', []])
+  wait(-0.1)
+  await start().client.secrets.set(`sr://${vault}/app/KEY`, 'with another clock')
 })
 
 it('goes on with a new key, also for who had refused before, and an upload too', async () => {
