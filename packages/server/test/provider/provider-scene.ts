@@ -1,4 +1,4 @@
-import type { Catalogue, LicenseOffer } from '../../src/licenses/catalogue.ts'
+import { BUILT_IN, type Catalogue, type LicenseOffer } from '../../src/licenses/catalogue.ts'
 import type { LicenseProvider, Providers } from '../../src/licenses/provider.ts'
 import { makeProviders } from '../../src/licenses/providers.ts'
 import { parseNetwork } from '../../src/outside/addresses.ts'
@@ -44,6 +44,7 @@ export async function startProviderScene(canary = 'canary-of-a-credential'): Pro
     offer('mail-once', 'once'),
     offer('mail-closed', 'month', { isAvailable: false }),
     offer('mail-others', 'month', { tenants: ['ten_of_others'] }),
+    offer('own-key', 'month', { provider: BUILT_IN }),
   ]
   const catalogue: Catalogue = {
     isSandbox: false,

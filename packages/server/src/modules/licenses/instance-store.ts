@@ -125,6 +125,11 @@ export async function linkItem(
     .execute()
 }
 
+/** Of what is to be done with a licence, `t`: its provider is none of these. */
+export const notBusy = (busy: readonly string[]) => sql<boolean>`
+  not exists (select 1 from license_instance i
+    where i.org_id = t.org_id and i.instance_id = t.instance_id and i.provider = any(${[...busy]}::text[]))`
+
 /** From one status to the next; false if it is not in that status. */
 export async function setInstanceStatus(
   db: Db,

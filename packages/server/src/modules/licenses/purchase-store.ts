@@ -91,13 +91,18 @@ export async function lockPurchase(db: Db, orgId: string, purchaseId: string): P
   return rows[0]
 }
 
-/** The next one that is due, for as long as the lease lasts: nobody else takes its turn meanwhile. */
-export async function claimPurchase(db: Db, at: Date, leaseMs: number): Promise<PurchaseRow | undefined> {
+/** The next one that is due and not of a provider in `busy`, for as long as the lease lasts: nobody else takes its turn meanwhile. */
+export async function claimPurchase(
+  db: Db,
+  at: Date,
+  leaseMs: number,
+  busy: readonly string[],
+): Promise<PurchaseRow | undefined> {
   const { rows } = await sql<PurchaseRow>`
     update license_purchase set lease_until = ${new Date(at.getTime() + leaseMs)}
     where (org_id, purchase_id) in (
       select org_id, purchase_id from license_purchase
-      where next_at <= ${at} and (lease_until is null or lease_until <= ${at})
+      where next_at <= ${at} and (lease_until is null or lease_until <= ${at}) and provider <> all(${[...busy]}::text[])
       order by next_at limit 1 for update skip locked)
     returning ${COLUMNS}`.execute(db)
   return rows[0]

@@ -18,6 +18,7 @@ import {
 } from './purchase-store.ts'
 import { tellPurchase } from './tell.ts'
 import { callState, markCall, planCall } from './transition-store.ts'
+import { type ClaimTurn, takingOne } from './turns.ts'
 
 // One step of one purchase. Before anybody outside is asked, it is written down that they will be; afterwards, what came of it. Whoever
 // dies in between leaves a lease that runs out, and the next one finds the same evidence.
@@ -44,6 +45,14 @@ type Changes = Parameters<typeof postponePurchase>[2]
 
 /** Somebody else has taken this step: what was begun is undone, and nothing is lost. */
 export class Overtaken extends Error {}
+
+export async function unlessOvertaken(step: Promise<void>): Promise<void> {
+  try {
+    await step
+  } catch (error) {
+    if (!(error instanceof Overtaken)) throw error
+  }
+}
 
 const inOrgOf = <T>({ worker }: Works, { orgId }: PurchaseRow, work: (db: Db) => Promise<T>): Promise<T> =>
   inOrg({ database: worker }, orgId, work)
@@ -284,15 +293,10 @@ async function step(works: Works, row: PurchaseRow): Promise<void> {
   }
 }
 
-/** Takes one turn; false if nothing is due. */
-export async function takePurchaseTurn(works: Works): Promise<boolean> {
+export const claimPurchaseTurn: ClaimTurn = async (works, busy) => {
   const { deps, worker } = works
-  const row = await worker.kysely.transaction().execute((db) => claimPurchase(db, deps.now(), LEASE_MS))
-  if (!row) return false
-  try {
-    await step(works, row)
-  } catch (error) {
-    if (!(error instanceof Overtaken)) throw error
-  }
-  return true
+  const row = await worker.kysely.transaction().execute((db) => claimPurchase(db, deps.now(), LEASE_MS, busy))
+  return row && { provider: row.provider, take: () => unlessOvertaken(step(works, row)) }
 }
+
+export const takePurchaseTurn = takingOne(claimPurchaseTurn)

@@ -1,6 +1,7 @@
 import { sql, type Updateable } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { LicenseRenewalTable } from '../../db/schema.ts'
+import { notBusy } from './instance-store.ts'
 import type { RenewalState } from './renewal-machine.ts'
 import { insertTransition } from './transition-store.ts'
 
@@ -106,17 +107,18 @@ export async function insertRenewal(
   await insertTransition(db, orgId, renewalId, step)
 }
 
-/** The next one that is due, for as long as the lease lasts. */
+/** The next one that is due and not of a provider in `busy`, for as long as the lease lasts. */
 export async function claimRenewal(
   db: Db,
   at: Date,
   leaseMs: number,
+  busy: readonly string[],
 ): Promise<Pick<RenewalRow, 'orgId' | 'renewalId'> | undefined> {
   const { rows } = await sql<Pick<RenewalRow, 'orgId' | 'renewalId'>>`
     update license_renewal set lease_until = ${new Date(at.getTime() + leaseMs)}
     where (org_id, renewal_id) in (
-      select org_id, renewal_id from license_renewal
-      where next_at <= ${at} and (lease_until is null or lease_until <= ${at})
+      select org_id, renewal_id from license_renewal t
+      where next_at <= ${at} and (lease_until is null or lease_until <= ${at}) and ${notBusy(busy)}
       order by next_at limit 1 for update skip locked)
     returning org_id as "orgId", renewal_id as "renewalId"`.execute(db)
   return rows[0]

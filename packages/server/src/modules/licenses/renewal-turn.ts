@@ -7,13 +7,22 @@ import type { RenewOutcome } from '../../licenses/provider.ts'
 import { tellExceeded } from '../../outbox/budget-events.ts'
 import { insertPeriod } from '../charges/period-store.ts'
 import { externalIdOf } from './money.ts'
-import { backoffMs, later, MOST_UNKNOWN, MOST_UNREACHABLE, Overtaken, type Works } from './purchase-turn.ts'
+import {
+  backoffMs,
+  later,
+  MOST_UNKNOWN,
+  MOST_UNREACHABLE,
+  Overtaken,
+  unlessOvertaken,
+  type Works,
+} from './purchase-turn.ts'
 import { nextRenewal, type RenewalEvent } from './renewal-machine.ts'
 import { moveRenewalMoney, promiseRenewal, renewalCapture, renewalOwner, settleRenewal } from './renewal-money.ts'
 import type { RenewalRow } from './renewal-store.ts'
 import * as store from './renewal-store.ts'
 import { tellLicense } from './tell.ts'
 import { markCall, planCall } from './transition-store.ts'
+import { type ClaimTurn, takingOne } from './turns.ts'
 
 // One step of one renewal. Before the provider is asked it is written down that it will be; unknown is not failed, and the money stays
 // held until somebody knows.
@@ -225,17 +234,13 @@ async function step(works: Works, row: RenewalRow): Promise<void> {
   }
 }
 
-/** Takes one turn; false if nothing is due. */
-export async function takeRenewalTurn(works: Works): Promise<boolean> {
+export const claimRenewalTurn: ClaimTurn = async (works, busy) => {
   const { deps, worker } = works
-  const claimed = await worker.kysely.transaction().execute((db) => store.claimRenewal(db, deps.now(), LEASE_MS))
-  if (!claimed) return false
+  const claimed = await worker.kysely.transaction().execute((db) => store.claimRenewal(db, deps.now(), LEASE_MS, busy))
+  if (!claimed) return undefined
   const row = await inOrgOf(works, claimed, (db) => store.renewal(db, claimed.orgId, claimed.renewalId))
   if (!row) throw new Error('a renewal that is due is gone')
-  try {
-    await step(works, row)
-  } catch (error) {
-    if (!(error instanceof Overtaken)) throw error
-  }
-  return true
+  return { provider: row.provider, take: () => unlessOvertaken(step(works, row)) }
 }
+
+export const takeRenewalTurn = takingOne(claimRenewalTurn)

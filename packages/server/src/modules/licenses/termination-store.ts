@@ -2,6 +2,7 @@ import type { Termination } from '@strongroom/contract'
 import { sql, type Updateable } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { LicenseTerminationTable } from '../../db/schema.ts'
+import { notBusy } from './instance-store.ts'
 import { insertTransition } from './transition-store.ts'
 
 export type TerminationState = Termination['status']
@@ -76,13 +77,18 @@ export async function runningTermination(
   return rows[0]
 }
 
-/** The next one that is due, for as long as the lease lasts. */
-export async function claimTermination(db: Db, at: Date, leaseMs: number): Promise<TerminationRow | undefined> {
+/** The next one that is due and not of a provider in `busy`, for as long as the lease lasts. */
+export async function claimTermination(
+  db: Db,
+  at: Date,
+  leaseMs: number,
+  busy: readonly string[],
+): Promise<TerminationRow | undefined> {
   const { rows } = await sql<TerminationRow>`
     update license_termination set lease_until = ${new Date(at.getTime() + leaseMs)}
     where (org_id, termination_id) in (
-      select org_id, termination_id from license_termination
-      where next_at <= ${at} and (lease_until is null or lease_until <= ${at})
+      select org_id, termination_id from license_termination t
+      where next_at <= ${at} and (lease_until is null or lease_until <= ${at}) and ${notBusy(busy)}
       order by next_at limit 1 for update skip locked)
     returning ${COLUMNS}`.execute(db)
   return rows[0]

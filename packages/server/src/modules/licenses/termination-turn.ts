@@ -7,7 +7,15 @@ import { type InstanceRow, instance, setInstanceStatus } from './instance-store.
 import { externalIdOf } from './money.ts'
 import { nextPurchase } from './purchase-machine.ts'
 import { dropSealed, movePurchase, type PurchaseRow, purchase } from './purchase-store.ts'
-import { backoffMs, later, MOST_UNKNOWN, MOST_UNREACHABLE, Overtaken, type Works } from './purchase-turn.ts'
+import {
+  backoffMs,
+  later,
+  MOST_UNKNOWN,
+  MOST_UNREACHABLE,
+  Overtaken,
+  unlessOvertaken,
+  type Works,
+} from './purchase-turn.ts'
 import { endPeriods, type PeriodRefund, paidFor, refundsOf } from './refunds.ts'
 import { isRenewing } from './renewal-store.ts'
 import { tellLicense, tellPurchase, tellTermination, whoseOf } from './tell.ts'
@@ -15,6 +23,7 @@ import { nextTermination, type TerminationEvent } from './termination-machine.ts
 import { claimTermination, moveTermination, postponeTermination, type TerminationRow } from './termination-store.ts'
 import { takeBackTestCredit } from './test-credit-store.ts'
 import { markCall, planCall } from './transition-store.ts'
+import { type ClaimTurn, takingOne } from './turns.ts'
 
 // One step of one termination: the provider first, the money second, what we keep last.
 
@@ -228,15 +237,12 @@ async function step(works: Works, ending: Ending): Promise<void> {
   }
 }
 
-/** Takes one turn; false if nothing is due. */
-export async function takeTerminationTurn(works: Works): Promise<boolean> {
+export const claimTerminationTurn: ClaimTurn = async (works, busy) => {
   const { deps, worker } = works
-  const row = await worker.kysely.transaction().execute((db) => claimTermination(db, deps.now(), LEASE_MS))
-  if (!row) return false
-  try {
-    await step(works, await endingOf(works, row))
-  } catch (error) {
-    if (!(error instanceof Overtaken)) throw error
-  }
-  return true
+  const row = await worker.kysely.transaction().execute((db) => claimTermination(db, deps.now(), LEASE_MS, busy))
+  if (!row) return undefined
+  const ending = await endingOf(works, row)
+  return { provider: ending.license.provider, take: () => unlessOvertaken(step(works, ending)) }
 }
+
+export const takeTerminationTurn = takingOne(claimTerminationTurn)
