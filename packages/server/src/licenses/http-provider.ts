@@ -10,16 +10,23 @@ import { failureOf, isSigned, type Outbound, type Reply, signedHeaders } from '.
 
 const TIMEOUT_MS = 20_000
 const MAX_BYTES = 262_144
+const LEAST_POLLING_MS = 1_000
 const MOST_POLLING_MS = 86_400_000
 
 export const Amount = Type.String({ pattern: '^(?:0|[1-9][0-9]{0,17})$' })
-/** There is such a day: the clock of a language makes the third of March of the 31st of February. */
+/** There is such a day, and it is of our time: the clock of a language makes the third of March of the 31st of February. */
 const isMoment = (text: string): boolean => {
   const at = new Date(text)
   return !Number.isNaN(at.getTime()) && at.toISOString().slice(0, 10) === text.slice(0, 10)
 }
-export const Moment = Type.Refine(Type.String({ pattern: '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$' }), isMoment)
-export const Ref = Type.String({ minLength: 1, maxLength: 200 })
+export const Moment = Type.Refine(Type.String({ pattern: '^[2-9][0-9]{3}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z$' }), isMoment)
+/** Half a character has no bytes: another one would be kept in its place. */
+const isWhole = (text: string): boolean => text.isWellFormed()
+/** What is kept of theirs: the database has no room for a zero byte. */
+export const Ref = Type.Refine(
+  Type.String({ minLength: 1, maxLength: 200 }),
+  (text) => isWhole(text) && !text.includes('\0'),
+)
 export const Code = Type.String({ pattern: '^[a-z0-9_]{1,64}$' })
 
 const OrderAnswer = Type.Union([
@@ -29,7 +36,7 @@ const OrderAnswer = Type.Union([
     instanceRef: Ref,
     amount: Amount,
     periodEnd: Type.Optional(Moment),
-    credential: Type.Record(Type.String(), Type.String({ maxLength: 32_768 })),
+    credential: Type.Record(Type.String(), Type.Refine(Type.String({ maxLength: 32_768 }), isWhole)),
   }),
   Type.Object({
     status: Type.Literal('pending'),
@@ -130,7 +137,8 @@ async function orderOutcome(
   switch (answer.status) {
     case 'pending': {
       const { providerRef, pollAfterMs } = answer
-      return { kind: 'pending', providerRef, pollAfterMs: Math.min(pollAfterMs, MOST_POLLING_MS) }
+      const afterMs = Math.max(LEAST_POLLING_MS, Math.min(pollAfterMs, MOST_POLLING_MS))
+      return { kind: 'pending', providerRef, pollAfterMs: afterMs }
     }
     case 'rejected':
       return { kind: 'rejected', code: answer.code }

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { HttpProviderSettings } from './catalogue.ts'
-import { ask, type HttpProviderDeps, parsed, Ref } from './http-provider.ts'
+import { ask, type HttpProviderDeps, parsed } from './http-provider.ts'
 import type { UsageOutcome, UsageRequest } from './provider.ts'
 import type { Reply } from './signed-http.ts'
 
@@ -9,19 +9,21 @@ import type { Reply } from './signed-http.ts'
 
 const MOST_LINES = 1000
 
+/** Whatever it is, one that is nobody's keeps no other line from being charged. */
+const Named = Type.String({ minLength: 1, maxLength: 200 })
 const UsageAnswer = Type.Object({
   lines: Type.Array(
     Type.Object({
       lineId: Type.String({ pattern: '^[A-Za-z0-9_.-]{1,100}$' }),
-      account: Ref,
-      externalId: Ref,
+      account: Named,
+      externalId: Named,
       date: Type.String({ pattern: '^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])$' }),
       quantity: Type.Integer({ minimum: 1, maximum: 1_000_000_000 }),
       amount: Type.String({ pattern: '^[1-9][0-9]{0,17}$' }),
     }),
     { maxItems: MOST_LINES },
   ),
-  next: Type.Optional(Ref),
+  next: Type.Optional(Named),
 })
 const readsUsage = Compile(UsageAnswer)
 
