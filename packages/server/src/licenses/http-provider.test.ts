@@ -88,7 +88,7 @@ it.each([
   ['a name with a zero byte', { instanceRef: 'r\0' }],
   ['a name with half a character', { instanceRef: 'r\ud800' }],
   ['a secret with half a character', { credential: { KEY: 'x\udfff' } }],
-])('does not take %s, which could not be kept as it is', async (_, odd) => {
+] as [string, { instanceRef?: string }][])('does not take %s, which could not be kept as it is', async (_, odd) => {
   const active = { status: 'active', externalId: 'pur_1', instanceRef: 'r', amount: '1', credential: { KEY: 'x' } }
   expect(await kindOf(providerThatSays(200, { ...active, ...odd }).order(order))).toBe('unknown not_understood')
   const pending = { status: 'pending', externalId: 'pur_1', pollAfterMs: 1000, providerRef: odd.instanceRef ?? '\0' }

@@ -8,13 +8,15 @@ import { applyTransfers, creditOf } from '../../ledger/ledger.ts'
 import { closesAt, dayOf, monthOf } from './rules.ts'
 import { takeLineTurn, takeMonthTurn } from './turns.ts'
 import { fetchUsage } from './usage.ts'
+import { startChargeWork } from './work.ts'
 import { writeLines } from './write.ts'
 
 // Usage that a provider reports afterwards. Catches: a line charged twice, a line that is charged anew when its amount changes, one of a
 // closed month that is lost or changes it, a line without its transfer, one that keeps others from being charged. Seen red: a line under
 // another name each time; the transfer left out; the usage of what somebody else has sold; a changed amount charged again; a line
 // written into a closed month; the licence or the day left out of the name of a transfer; lines of before not recognised; what one line or one
-// provider throws not caught.
+// provider throws not caught; a day behind the end of the licence not looked at; pages that go round asked for a thousand times; providers asked
+// one after the other; lines of days written in the turns of usage.
 
 let shop: Shop
 let license: { readonly id: string; readonly externalId: string }
@@ -215,4 +217,65 @@ it('puts what comes late into the month it comes in, and leaves a closed month a
     `adjustment ${today()} ${day} 40 charge:acme:${license.id}:${day}:late`,
   ])
   expect(await spent(before)).toBe(40n)
+})
+
+it('charges what was used until a licence has ended, and nothing of the days after', async () => {
+  const { h, buyer } = shop
+  const { purchaseId: externalId, licenseInstanceId } = await buy(buyer, 'mail-pro')
+  await shop.turns()
+  await buyer.client.licenses.terminate({ body: { licenseInstanceId } })
+  await shop.turns()
+  const lastDay = today()
+  h.advance(DAY_MS)
+  const before = (await shop.balance()).available
+  shop.provider.use({ lineId: 'to-its-end', externalId, date: lastDay, quantity: 1, amount: '300' })
+  shop.provider.use({ lineId: 'after-it', externalId, date: today(), quantity: 1, amount: '9000' })
+  await fetched()
+  expect(await spent(before)).toBe(300n)
+})
+
+it('does not follow pages that go round in a circle', async () => {
+  const asked: (string | null)[] = []
+  const round = withManners(shop.providers, () => ({
+    usage: async ({ cursor }) => {
+      asked.push(cursor)
+      return { kind: 'listed', lines: [], next: cursor === 'b' ? 'a' : 'b' }
+    },
+  }))
+  await fetchUsage(shop.works(new Map([...round].slice(-1))))
+  const month = [null, 'b', 'a']
+  expect(asked).toEqual([...month, ...month])
+})
+
+it('charges the usage and the days of others while a provider does not answer', async () => {
+  const { h } = shop
+  let [asked, answer] = [0, (): void => undefined]
+  const silence = new Promise<{ kind: 'unavailable'; cause: string }>((resolve) => {
+    answer = () => resolve({ kind: 'unavailable', cause: 'not_reachable' })
+  })
+  const silent = withManners(shop.providers, () => ({
+    usage: () => {
+      asked += 1
+      return silence
+    },
+  }))
+  const before = (await shop.balance()).available
+  use('beside-silence', 70n)
+  const [mute] = [...silent.values()].slice(-1)
+  const fetching = fetchUsage(shop.works(new Map([...(mute ? [['mute', mute] as const] : []), ...shop.providers])))
+  await expect.poll(() => spent(before)).toBe(70n)
+  const work = startChargeWork(h.deps, h.worker, silent)
+  const known = asked
+  work.nudge()
+  await expect.poll(() => asked).toBeGreaterThan(known)
+  h.advance(DAY_MS)
+  const due = () => {
+    work.nudge()
+    return shop.inDb((db) =>
+      db.selectFrom('license_period').select('period_no').where('next_at', '<=', h.deps.now()).execute(),
+    )
+  }
+  await expect.poll(due).toEqual([])
+  answer()
+  await Promise.all([fetching, work.stop()])
 })

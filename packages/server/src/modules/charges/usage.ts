@@ -19,12 +19,15 @@ interface Licensed {
   readonly purchaseId: string
   readonly tenantId: string
   readonly createdAt: Date
+  /** Null while it runs. */
+  readonly endedAt: Date | null
 }
 
 /** The licence that an order of theirs has become. */
 async function licensedBy(db: Db, provider: string, { account, externalId }: UsageLine): Promise<Licensed | undefined> {
   const { rows } = await sql<Licensed>`
-    select i.instance_id as "instanceId", i.purchase_id as "purchaseId", i.tenant_id as "tenantId", i.created_at as "createdAt"
+    select i.instance_id as "instanceId", i.purchase_id as "purchaseId", i.tenant_id as "tenantId", i.created_at as "createdAt",
+      i.terminated_at as "endedAt"
     from license_purchase p join license_instance i on i.org_id = p.org_id and i.purchase_id = p.purchase_id
     where p.org_id = ${account} and p.provider = ${provider} and p.purchase_id = split_part(${externalId}, '-', 1)
       and ${externalId} = p.purchase_id || case p.hold_no when 1 then '' else '-' || p.hold_no end`.execute(db)
@@ -48,7 +51,7 @@ async function writtenAmount(db: Db, { orgId, instanceId, line }: Known): Promis
   return rows[0] && BigInt(rows[0].amount)
 }
 
-type Ending = 'written' | 'known' | 'changed' | 'not_ours' | 'not_yet'
+type Ending = 'written' | 'known' | 'changed' | 'not_ours' | 'not_yet' | 'after_its_end'
 
 /** The line and its transfer in one transaction, the ledger last. */
 const charge = ({ deps, worker }: Works, provider: string, line: UsageLine): Promise<Ending> =>
@@ -57,6 +60,8 @@ const charge = ({ deps, worker }: Works, provider: string, line: UsageLine): Pro
     const license = await licensedBy(db, provider, line)
     if (!license || date < dayOf(license.createdAt)) return 'not_ours'
     if (date > dayOf(deps.now())) return 'not_yet'
+    // A licence that has ended is used no more, whoever says so.
+    if (license.endedAt !== null && date > dayOf(license.endedAt)) return 'after_its_end'
     const { instanceId, purchaseId, tenantId } = license
     const endingOf = (charged: bigint | undefined): Ending => (charged === amount ? 'known' : 'changed')
     const known = { orgId, instanceId, line }
@@ -88,27 +93,37 @@ async function take(works: Works, provider: string, line: UsageLine): Promise<vo
 
 async function fetchMonth(works: Works, { id, usage }: LicenseProvider, month: string): Promise<void> {
   let cursor: string | null = null
-  for (let pages = 0; usage && pages < MOST_PAGES; pages++) {
+  const seen = new Set<string>()
+  const stop = (cause: string): void =>
+    works.deps.log.warn({ event: 'provider_usage_not_listed', provider: id, month, cause })
+  while (usage) {
     const listed = await usage({ month, cursor, key: works.deps.newId('use') })
-    if (listed.kind !== 'listed') {
-      works.deps.log.warn({ event: 'provider_usage_not_listed', provider: id, month, cause: listed.cause })
-      return
-    }
+    if (listed.kind !== 'listed') return stop(listed.cause)
     for (const line of listed.lines) await take(works, id, line)
     cursor = listed.next
     if (cursor === null) return
+    // Its pages go round in a circle, or on for ever.
+    if (seen.has(cursor) || seen.size >= MOST_PAGES) return stop('too_many_pages')
+    seen.add(cursor)
   }
 }
 
-/** Of this month and the one before: what comes later than that is listed in the month it comes in. */
+async function fetchFrom(works: Works, provider: LicenseProvider, months: readonly string[]): Promise<void> {
+  for (const month of months)
+    await fetchMonth(works, provider, month).catch((error: unknown) => {
+      const about = { provider: provider.id, month, cause: codeOf(error) }
+      works.deps.log.warn({ event: 'provider_usage_not_listed', ...about })
+    })
+}
+
+/**
+ * Of this month and the one before: what comes later than that is listed in the month it comes in. Each provider by itself: one that is slow
+ * keeps no other waiting.
+ */
 export async function fetchUsage(works: Works): Promise<void> {
   const month = monthOf(dayOf(works.deps.now()))
   const before = new Date(`${month}-01T00:00:00.000Z`)
   before.setUTCDate(0)
-  for (const provider of works.providers.values())
-    for (const asked of [monthOf(dayOf(before)), month])
-      await fetchMonth(works, provider, asked).catch((error: unknown) => {
-        const about = { provider: provider.id, month: asked, cause: codeOf(error) }
-        works.deps.log.warn({ event: 'provider_usage_not_listed', ...about })
-      })
+  const months = [monthOf(dayOf(before)), month]
+  await Promise.all([...works.providers.values()].map((provider) => fetchFrom(works, provider, months)))
 }

@@ -29,14 +29,19 @@ function usageWork(works: Works): () => Promise<void> {
   }
 }
 
-export function startChargeWork(deps: Deps, worker: Database): Repeating {
-  const takeUsage = usageWork({ deps, worker, providers: makeProviders(deps) })
-  return repeat(
-    TURN_MS,
-    async () => {
-      await workOnCharges(deps, worker)
-      await takeUsage()
+/** Lines and months do not wait for what providers say: each has turns of its own. */
+export function startChargeWork(deps: Deps, worker: Database, providers = makeProviders(deps)): Repeating {
+  const failed = (event: string) => (error: unknown) =>
+    deps.log.warn({ event, code: (error as { code?: string }).code })
+  const charging = repeat(TURN_MS, () => workOnCharges(deps, worker), failed('charge_work_failed'))
+  const using = repeat(TURN_MS, usageWork({ deps, worker, providers }), failed('usage_work_failed'))
+  return {
+    nudge: () => {
+      charging.nudge()
+      using.nudge()
     },
-    (error) => deps.log.warn({ event: 'charge_work_failed', code: (error as { code?: string }).code }),
-  )
+    stop: async () => {
+      await Promise.all([charging.stop(), using.stop()])
+    },
+  }
 }

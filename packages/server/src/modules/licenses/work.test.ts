@@ -40,13 +40,18 @@ it('goes on with what was bought elsewhere while a provider does not answer', as
   const worker = makeLicenseWorker(shop.works(silent), { onFailure: throws })
   const stuck: string[] = []
   for (let i = 0; i < 6; i++) stuck.push((await buy(buyer, 'mail-pro')).purchaseId)
-  while (asked.size < 4) await worker.turn()
+  const turn = async <T>(what: () => T) => {
+    await worker.turn()
+    return what()
+  }
+  await expect.poll(() => turn(() => asked.size)).toBe(4)
   const { purchaseId, licenseInstanceId } = await buy(buyer, 'own-key')
-  while ((await statusOf(buyer, purchaseId)).status !== 'awaiting_handoff') await worker.turn()
+  const bought = async () => (await statusOf(buyer, purchaseId)).status
+  await expect.poll(() => turn(bought)).toBe('awaiting_handoff')
   await takeDelivery(shop.h, buyer, purchaseId)
   const { terminationId } = await buyer.client.licenses.terminate({ body: { licenseInstanceId } })
-  const ended = () => buyer.client.licenses.terminationStatus({ params: { terminationId } })
-  while ((await ended()).status !== 'completed') await worker.turn()
+  const ended = async () => (await buyer.client.licenses.terminationStatus({ params: { terminationId } })).status
+  await expect.poll(() => turn(ended)).toBe('completed')
   // No more than four at once, however many wait.
   expect(asked.size).toBe(4)
   answer({ kind: 'rejected', code: 'too_late' })
