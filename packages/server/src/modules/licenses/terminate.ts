@@ -54,7 +54,8 @@ async function begin(ctx: TxCtx, license: InstanceRow, body: Body): Promise<Term
   const row = await insertTermination(db, { ...wanted, terminationId }, ctx.now())
   if (!row) throw again()
   await setInstanceStatus(db, orgId, licenseInstanceId, ['active'], 'terminating')
-  await stopHandOff(ctx, license)
+  // What runs to the end of its period is paid until then, and can be taken until then.
+  if (effective === 'immediate') await stopHandOff(ctx, license)
   await tellTermination(ctx, db, row, whoseOf(license), row.state)
   await record(ctx, {
     action: 'license.terminate',

@@ -15,7 +15,8 @@ import { takeRenewalTurn } from './renewal-turn.ts'
 // that is renewed for who has asked for its end, an end that cannot be asked for in another way, two terminations of one licence at
 // once, a second refund. Seen red: only what is active ends with its period; the failed one kept from being replaced; a replaced one
 // resumed; `license.terminated` told of a licence that has expired; the purchase nobody took left behind;
-// what was paid looked for among the periods that run today.
+// what was paid looked for among the periods that run today; the hand-off stopped for a licence that runs to the end of its period; the day a
+// provider names taken however late it is.
 
 const DAY_MS = 86_400_000
 let shop: Shop
@@ -104,6 +105,44 @@ it('ends what nobody has taken with it: the purchase is over, and nothing sealed
   expect(sealed).toEqual([])
   expect(await shop.transfersOf(purchaseId)).toEqual(['pending', 'post'])
   await shop.booksAreRight()
+})
+
+it('lets what ends with its period be taken until then: it is paid for', async () => {
+  const { id, purchaseId } = await license({ isTaken: false })
+  const { terminationId } = await terminate(id, { effective: 'period_end' })
+  await turns()
+  expect((await terminationOf(terminationId)).status).toBe('cancel_pending')
+  expect((await statusOf(shop.buyer, purchaseId)).nextAction).toEqual({ type: 'complete_vault_item' })
+  await takeDelivery(shop.h, shop.buyer, purchaseId)
+  expect((await environment(id)).license.status).toBe('terminating')
+  const untaken = await license({ isTaken: false })
+  await terminate(untaken.id, { effective: 'period_end' })
+  shop.h.advance(40 * DAY_MS)
+  await turns()
+  const ends = [await statusOf(shop.buyer, purchaseId), await statusOf(shop.buyer, untaken.purchaseId)]
+  expect(ends.map(({ status }) => status)).toEqual(['completed', 'cancelled'])
+  expect(await shop.inDb((db) => db.selectFrom('license_sealed').selectAll().execute())).toEqual([])
+  expect([(await licenseOf(id))?.status, (await licenseOf(untaken.id))?.status]).toEqual(Array(2).fill('terminated'))
+  expect(await shop.turns()).toBe(0)
+  await shop.booksAreRight()
+})
+
+it.each([
+  { kind: 'scheduled', effectiveAt: new Date('9999-12-31T00:00:00Z') },
+  { kind: 'cancelled', effectiveAt: new Date('9999-12-31T00:00:00Z'), refundable: null },
+] as const)('ends a licence with what was paid, however late a provider says: $kind', async (outcome) => {
+  const { id } = await license()
+  const late = withManners(shop.providers, () => ({ cancel: async () => outcome }))
+  const { terminationId } = await terminate(id)
+  await turns(late)
+  const { periodEnd = null } = (await licenseOf(id)) ?? {}
+  expect(await terminationOf(terminationId)).toMatchObject({ status: 'cancel_pending', effectiveAt: periodEnd })
+  shop.h.advance(40 * DAY_MS)
+  await turns(late)
+  expect([(await licenseOf(id))?.status, (await terminationOf(terminationId)).refund]).toEqual([
+    'terminated',
+    money(0n),
+  ])
 })
 
 it('ends a licence with its period while nobody knows of its termination, and settles the money when they do', async () => {

@@ -29,6 +29,7 @@ import { type ClaimTurn, takingOne } from './turns.ts'
 
 const LEASE_MS = 60_000
 const REVIEW_MS = 6 * 3_600_000
+const DAY_MS = 86_400_000
 
 interface Ending {
   readonly row: TerminationRow
@@ -94,11 +95,16 @@ async function askProvider(works: Works, ending: Ending): Promise<CancelOutcome>
   return provider.cancel({ orgId, externalId: externalIdOf(bought), instanceRef, effective, periodEnd, key, at })
 }
 
+const earlier = (at: Date, end: Date | null): Date => (end !== null && end < at ? end : at)
+
 async function settleAnswer(works: Works, ending: Ending, outcome: CancelOutcome): Promise<void> {
   const { row } = ending
   switch (outcome.kind) {
     case 'cancelled': {
       const { refundable, effectiveAt } = outcome
+      // It has not ended there yet, whatever it is called: who has paid for the days until then keeps them.
+      if (refundable === null && effectiveAt > later(works.deps.now(), DAY_MS))
+        return settleAnswer(works, ending, { kind: 'scheduled', effectiveAt })
       // Nobody is given back more than was paid on the word of a provider: for the periods that ran when it ended, also if they are over by now.
       const paid = await inOrgOf(works, row, (db) => paidFor(db, row, effectiveAt))
       if (refundable !== null && refundable > paid)
@@ -109,7 +115,8 @@ async function settleAnswer(works: Works, ending: Ending, outcome: CancelOutcome
       )
     }
     case 'scheduled': {
-      const { effectiveAt } = outcome
+      // Nobody has paid for longer than the period, and nobody pays for the next.
+      const effectiveAt = earlier(outcome.effectiveAt, ending.license.periodEnd)
       const changes = { effective: 'period_end', effective_at: effectiveAt, next_at: effectiveAt }
       return terminationHappens(works, ending, { event: 'scheduled', changes }, (db, at) =>
         markCall(db, cancelCallOf(row), 'done', at),
@@ -142,14 +149,25 @@ async function refused(
   return terminationHappens(works, ending, { event: 'refused', reason: 'provider_cancel_refused', changes })
 }
 
-/** A purchase that was never handed over ends with its licence; the sealed credential is gone. */
+/** What ends with its period could be taken until now. */
+async function endWaiting(db: Db, bought: PurchaseRow, at: Date): Promise<PurchaseRow> {
+  const next = nextPurchase(bought.state, 'terminated')
+  if (!next) return bought
+  const move = { to: next.to, cause: 'terminated', actor: 'strongroom', at }
+  if (!(await movePurchase(db, bought, move, { next_at: null }))) throw new Overtaken()
+  return { ...bought, state: next.to, version: bought.version + 1 }
+}
+
+/** A purchase that was never handed over ends with its licence; the sealed credential is gone. The purchase first, as for who takes it. */
 export async function endPurchase(works: Works, db: Db, bought: PurchaseRow, at: Date): Promise<void> {
-  await dropSealed(db, bought.orgId, bought.purchaseId)
-  const next = nextPurchase(bought.state, 'undone')
-  if (!next) return
-  const move = { to: next.to, cause: 'undone', actor: 'strongroom', at }
-  if (!(await movePurchase(db, bought, move, { money: 'refunded', next_at: null }))) throw new Overtaken()
-  await tellPurchase(works.deps, db, bought, next.to)
+  const row = await endWaiting(db, bought, at)
+  const next = nextPurchase(row.state, 'undone')
+  if (next) {
+    const move = { to: next.to, cause: 'undone', actor: 'strongroom', at }
+    if (!(await movePurchase(db, row, move, { money: 'refunded', next_at: null }))) throw new Overtaken()
+    await tellPurchase(works.deps, db, row, next.to)
+  }
+  await dropSealed(db, row.orgId, row.purchaseId)
 }
 
 async function moveRefunds({ row, license }: Ending, db: Db, backs: readonly PeriodRefund[], at: Date): Promise<void> {
