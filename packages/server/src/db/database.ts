@@ -2,6 +2,7 @@ import { Kysely, PostgresDialect, type Transaction } from 'kysely'
 import pg from 'pg'
 import { makeNames, nameStatements } from './named.ts'
 import type { Tables } from './schema.ts'
+import { breakWhenSilent } from './silence.ts'
 import { askTogether } from './together.ts'
 
 // The database as the rest of the server sees it: one pool, one dialect, time-outs on every connection.
@@ -14,10 +15,14 @@ export interface DatabaseLogin {
   readonly poolSize: number
   /** How many times as long as usual it waits. For tests: a machine that does four things at once is slow, and not broken. */
   readonly patience?: number
+  /** Statements that take as long as they take, as those of the operator do. */
+  readonly isUnhurried?: boolean
 }
 
 const WAITS_MS = { statement_timeout: 5000, lock_timeout: 2000, idle_in_transaction_session_timeout: 10_000 } as const
 const CONNECTION_WAIT_MS = 5000
+/** Longer than any statement may take: by then PostgreSQL has answered, if it can. */
+const SILENCE_MS = 10_000
 const SETTINGS: Readonly<Record<string, string>> = {
   search_path: 'strongroom',
   // A generic plan for a query with LIMIT $n costs several times a fresh one.
@@ -73,7 +78,7 @@ export interface Database {
 }
 
 export function openDatabase(
-  { connection, poolSize, patience = 1 }: DatabaseLogin,
+  { connection, poolSize, patience = 1, isUnhurried = false }: DatabaseLogin,
   onError: (error: Error) => void,
 ): Database {
   const pool = new pg.Pool({
@@ -81,6 +86,8 @@ export function openDatabase(
     max: poolSize,
     connectionTimeoutMillis: CONNECTION_WAIT_MS * patience,
     idleTimeoutMillis: 30_000,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: SILENCE_MS,
   })
   // A connection that breaks is replaced at the next use; without a listener it would end the process. The pool listens to
   // those that nobody uses only, and one can also break between two statements of a transaction.
@@ -89,6 +96,7 @@ export function openDatabase(
   pool.on('connect', (client) => {
     client.on('error', onError)
     nameStatements(client, nameOf)
+    if (!isUnhurried) breakWhenSilent(client, SILENCE_MS * patience)
   })
   const kysely = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   const close = async (): Promise<void> => {

@@ -80,7 +80,7 @@ export async function asOwner<T>(
   isolation: 'read committed' | 'repeatable read',
   work: (db: Db) => Promise<T>,
 ): Promise<T> {
-  const database = openDatabase({ connection: owner, poolSize: 1 }, () => undefined)
+  const database = openDatabase({ connection: owner, poolSize: 1, isUnhurried: true }, () => undefined)
   try {
     return await database.kysely
       .transaction()
