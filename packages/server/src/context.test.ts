@@ -1,11 +1,13 @@
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { type Harness, startHarness, type TestAgent } from '../test/harness.ts'
 import { asSuperuser } from '../test/principals.ts'
-import { inOrg } from './context.ts'
+import { inOrg, translating } from './context.ts'
+import { openDatabase } from './db/database.ts'
 
 // Catches: what the database says when it is busy, read-only or out of room taken for a bug (a code missing in RETRYABLE or in
-// OUT_OF_ORDER): callers would get a 500 where the same request succeeds a moment later. Seen red: 25006, 53100, 53200 and 58030 left out.
+// OUT_OF_ORDER): callers would get a 500 where the same request succeeds a moment later. Seen red: 25006, 53100, 53200 and 58030 left out; a database that
+// does not let us in, or that nobody finds, left as it is.
 
 let h: Harness
 let agent: TestAgent
@@ -32,6 +34,29 @@ it('tells the caller to come again when a statement or a lock takes too long', a
   })
   await expect(waiting).rejects.toMatchObject({ code: 'overloaded', status: 503 })
 })
+
+it.each([
+  ['whose password was changed', { password: 'another' }],
+  ['that is called otherwise', { database: 'nowhere' }],
+])('tells the caller to come again while there is a database %s', async (which, changed) => {
+  const { orgId } = await h.org(`outside ${which}`)
+  const connection = { ...inject('postgres').logins.app, ...changed }
+  const database = openDatabase({ connection, poolSize: 1 }, () => undefined)
+  try {
+    const away = inOrg({ ...h.deps, database }, orgId, (db) => sql`select 1`.execute(db))
+    await expect(away).rejects.toMatchObject({ code: 'not_ready', status: 503, headers: { 'retry-after': '2' } })
+  } finally {
+    await database.close()
+  }
+})
+
+it.each(['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND', 'EAI_AGAIN'])(
+  'tells the caller to come again while there is no way to the database: %s',
+  async (code) => {
+    const away = translating(() => Promise.reject(Object.assign(new Error('no way'), { code })))
+    await expect(away).rejects.toMatchObject({ code: 'not_ready', status: 503 })
+  },
+)
 
 async function createAgent(name: string) {
   const answer = await fetch(`${h.url}/api/v1/machine/agent`, {

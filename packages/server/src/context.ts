@@ -156,10 +156,20 @@ const UNREACHABLE = new Set([
   '57P02',
   '57P03',
   '53300',
+  // It does not let us in: the password was changed, the database is closed for now, or is called otherwise.
+  '28000',
+  '28P01',
+  '3D000',
+  '55000',
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
   'ENOENT',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
 ])
 
 /** What the database says about itself, in the API's words. */
