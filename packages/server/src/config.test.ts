@@ -37,6 +37,64 @@ describe('low credit', () => {
   })
 })
 
+// Catches: a variable that was set to nothing (as compose files do) taken as a value, so that the server listens everywhere or works on
+// whatever PostgreSQL runs at 127.0.0.1; a name that no request can have, without a word; a password in a refusal. Seen red: all of
+// them taken as they are.
+describe('places', () => {
+  it('are those of nothing said, where a variable is set to nothing', () => {
+    const names = ['STRONGROOM_HOST', 'STRONGROOM_DATA', 'DATABASE_URL', 'STRONGROOM_MIGRATION_URL', 'XDG_DATA_HOME']
+    const nothing = [...names, 'STRONGROOM_HOSTS', 'OTEL_EXPORTER_OTLP_ENDPOINT'].map((name) => [name, ''])
+    expect(readConfig(Object.fromEntries(nothing), [])).toEqual(readConfig({}, []))
+    expect(readConfig({}, []).host).toBe('127.0.0.1')
+    refusal({ STRONGROOM_POOL_SIZE: '91', DATABASE_URL: '' }).toThrow('from 2 to 90')
+  })
+
+  it('are hosts as requests name them', () => {
+    const { hosts } = readConfig({ STRONGROOM_HOSTS: 'Vault.example.com, vault_2:8443,10.1.0.5,[FD00::1]:8420,' }, [])
+    expect(hosts).toEqual(['vault.example.com', 'vault_2:8443', '10.1.0.5', '[fd00::1]:8420'])
+  })
+
+  it.each([
+    'https://vault.example.com',
+    'vault.example.com/',
+    'vault.example.com/api',
+    '*.example.com',
+    'a b',
+    'münchen.de',
+  ])('are no hosts as %j', (text) => {
+    refusal({ STRONGROOM_HOSTS: `ok.example.com,${text}` }).toThrow(`${JSON.stringify(text)} is not the name of a host`)
+  })
+
+  it.each([
+    'postgres://login:p@127.0.0.1:5432/x',
+    'postgresql://login@db/x?sslmode=verify-full',
+    'postgres://login:p@/x?host=%2Frun%2Fpostgresql&port=5432',
+    'socket:/run/postgresql?db=x',
+    '/run/postgresql x',
+  ])('are databases as %j', (url) => {
+    const { databaseUrl, migrationUrl } = readConfig({ DATABASE_URL: url, STRONGROOM_MIGRATION_URL: url }, [])
+    expect([databaseUrl, migrationUrl]).toEqual([url, url])
+  })
+
+  it.each([
+    'mysql://login:sesame@127.0.0.1/x',
+    'host=127.0.0.1 user=login password=sesame',
+    'postgres://login:sesame#1@127.0.0.1/x',
+    'postgres://login:ses/ame@127.0.0.1/x',
+    'postgres://login:sesame@127.0.0.1:port/x',
+    '127.0.0.1:5432',
+  ])('are no databases as %j, and nothing of it is repeated', (url) => {
+    for (const name of ['DATABASE_URL', 'STRONGROOM_MIGRATION_URL'])
+      expect(() => readConfig({ [name]: url }, [])).toThrow(
+        expect.objectContaining({ code: 'config_invalid', message: `${name} is not the address of a PostgreSQL` }),
+      )
+  })
+
+  it.each(['collector', 'collector:4318', '127.0.0.1:4318', 'http://'])('are no collector as %j', (url) => {
+    refusal({ OTEL_EXPORTER_OTLP_ENDPOINT: url }).toThrow('is not the address of a collector')
+  })
+})
+
 describe('headers for the collector', () => {
   it('are decoded', () => {
     const { otlpHeaders } = readConfig({ OTEL_EXPORTER_OTLP_HEADERS: 'a=1%2C2, b = c=d ' }, [])

@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { CURRENCY, type Network, networkProblem, readNetwork, SCALE } from '@strongroom/contract'
 import { type ChainConfig, readChain } from './chain/chain-config.ts'
+import { given, readCollector, readDatabaseUrl, readHosts } from './config-places.ts'
 import { StartError } from './errors.ts'
 import { type Catalogue, loadCatalogue, SANDBOX_CATALOGUE } from './licenses/catalogue.ts'
 import { parseNetwork } from './outside/addresses.ts'
@@ -132,13 +133,13 @@ const EMBEDDED_CONNECTIONS = 90
 const MOST_CONNECTIONS = 1000
 
 function poolSize({ STRONGROOM_POOL_SIZE: text = '10', DATABASE_URL }: NodeJS.ProcessEnv): number {
-  const most = DATABASE_URL === undefined ? EMBEDDED_CONNECTIONS : MOST_CONNECTIONS
+  const most = DATABASE_URL ? MOST_CONNECTIONS : EMBEDDED_CONNECTIONS
   if (/^[0-9]{1,4}$/.test(text) && Number(text) >= 2 && Number(text) <= most) return Number(text)
   throw invalid(
     `STRONGROOM_POOL_SIZE ${JSON.stringify(text)} is not a number from 2 to ${most}`,
-    DATABASE_URL === undefined
-      ? 'write it in digits alone; the embedded PostgreSQL has no more connections'
-      : 'write it in digits alone, less than the max_connections of your PostgreSQL',
+    DATABASE_URL
+      ? 'write it in digits alone, less than the max_connections of your PostgreSQL'
+      : 'write it in digits alone; the embedded PostgreSQL has no more connections',
   )
 }
 
@@ -214,7 +215,7 @@ function nameServers(env: NodeJS.ProcessEnv, name: string): readonly string[] {
 }
 
 function readEgress(env: NodeJS.ProcessEnv): EgressPolicy {
-  const ownHosts = list(env.STRONGROOM_HOSTS ?? '').map((host) => host.toLowerCase())
+  const ownHosts = readHosts(env.STRONGROOM_HOSTS ?? '')
   const allowed = list(env.STRONGROOM_EGRESS_ALLOW ?? '').map((text) => {
     const network = parseNetwork(text)
     if (!network)
@@ -246,7 +247,7 @@ function lowBalance({ STRONGROOM_LOW_BALANCE: text = '10' }: NodeJS.ProcessEnv):
 
 const defaultDataDirectory = (env: NodeJS.ProcessEnv): string => {
   if (process.getuid?.() === 0) return '/var/lib/strongroom'
-  return join(env.XDG_DATA_HOME ?? join(homedir(), '.local', 'share'), 'strongroom')
+  return join(given(env.XDG_DATA_HOME) ?? join(homedir(), '.local', 'share'), 'strongroom')
 }
 
 export function readConfig(
@@ -263,21 +264,18 @@ export function readConfig(
       `use one of ${LOG_LEVELS.join(', ')}`,
     )
   return {
-    host: options.get('host') ?? env.STRONGROOM_HOST ?? '127.0.0.1',
+    host: options.get('host') ?? given(env.STRONGROOM_HOST) ?? '127.0.0.1',
     port: port(options.get('port') ?? env.STRONGROOM_PORT ?? '8420'),
-    dataDirectory: options.get('data') ?? env.STRONGROOM_DATA ?? defaultDataDirectory(env),
-    databaseUrl: env.DATABASE_URL,
-    migrationUrl: env.STRONGROOM_MIGRATION_URL,
+    dataDirectory: options.get('data') ?? given(env.STRONGROOM_DATA) ?? defaultDataDirectory(env),
+    databaseUrl: readDatabaseUrl(env, 'DATABASE_URL'),
+    migrationUrl: readDatabaseUrl(env, 'STRONGROOM_MIGRATION_URL'),
     rootKey: env.STRONGROOM_ROOT_KEY,
     rootKeyFile: env.STRONGROOM_ROOT_KEY_FILE,
-    hosts: (env.STRONGROOM_HOSTS ?? '')
-      .split(',')
-      .map((host) => host.trim().toLowerCase())
-      .filter((host) => host !== ''),
+    hosts: readHosts(env.STRONGROOM_HOSTS ?? ''),
     trustedProxies: trustedProxies(env),
     logLevel,
     metricsToken: env.STRONGROOM_METRICS_TOKEN,
-    otlpEndpoint: env.OTEL_EXPORTER_OTLP_ENDPOINT,
+    otlpEndpoint: readCollector(env),
     otlpHeaders: headers(env.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
     poolSize: poolSize(env),
     purchasesAtOnce: PURCHASES_AT_ONCE,
