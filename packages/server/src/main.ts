@@ -4,6 +4,7 @@ import { readConfig } from './config.ts'
 import { consoleFolder, describeConsole } from './console/files.ts'
 import { StartError } from './errors.ts'
 import { provideSetupToken } from './modules/setup/token.ts'
+import { keepOthersFromWriting } from './own-files.ts'
 import { type RunningServer, start } from './start.ts'
 
 // Environment in, listening server out, clean shutdown. Words go to standard error; standard output carries the structured log.
@@ -16,28 +17,41 @@ const say = (line: string): void => {
 
 // Whoever read our words may be gone before us: that must not keep us from finishing open requests and stopping PostgreSQL.
 process.stderr.on('error', () => undefined)
+keepOthersFromWriting()
 
-/** Stops once, however often it is asked to. */
-function makeStop(server: RunningServer): (reason: string, exitCode: number) => void {
-  let stopping = false
-  return (reason, exitCode) => {
-    if (stopping) return
-    stopping = true
-    say(reason)
-    // Whatever still hangs after the drain time is cut, so that a supervisor never has to.
-    setTimeout(() => process.exit(1), DRAIN_MS).unref()
-    server.stop().then(
-      () => process.exit(exitCode),
-      () => process.exit(1),
-    )
-  }
+const wanted = new AbortController()
+
+/** Ends once, however often it is asked to, and also while it still starts: what was begun is undone first, PostgreSQL among it. */
+function end(reason: string): void {
+  if (wanted.signal.aborted) return
+  say(reason)
+  // Whatever still hangs after the drain time is cut, so that a supervisor never has to.
+  setTimeout(() => process.exit(1), DRAIN_MS).unref()
+  wanted.abort()
 }
 
-/** A program that started us as its child hears what it needs without reading our words; when it is gone, so are we. */
-function tellParent(server: RunningServer, setupToken: string | undefined, stop: ReturnType<typeof makeStop>): void {
-  if (!process.send) return
-  process.send({ type: 'ready', url: server.url, ...(setupToken !== undefined && { setupToken }) })
-  process.once('disconnect', () => stop('the program that started us has ended', 0))
+/** Each step begins with it, and none does any more once somebody wants the end. */
+function progress(step: string): void {
+  wanted.signal.throwIfAborted()
+  say(step)
+}
+
+async function stopWhenWanted(server: RunningServer): Promise<void> {
+  const asked = new Promise<0>((resolve) => {
+    if (wanted.signal.aborted) resolve(0)
+    wanted.signal.addEventListener('abort', () => resolve(0))
+  })
+  const exitCode = await Promise.race([asked, server.databaseDied.then(() => 1)])
+  if (exitCode !== 0) end('PostgreSQL ended; so do we, to be started again')
+  await server.stop().then(
+    () => process.exit(exitCode),
+    () => process.exit(1),
+  )
+}
+
+/** A program that started us as its child hears what it needs without reading our words. */
+function tellParent(message: object): void {
+  if (process.connected) process.send?.(message)
 }
 
 function welcome(server: RunningServer, setupToken: string | undefined): void {
@@ -53,6 +67,13 @@ function welcome(server: RunningServer, setupToken: string | undefined): void {
   say('  stop           Ctrl-C')
 }
 
+function refuse({ code, message, nextStep }: StartError): void {
+  tellParent({ type: 'refused', code, message, nextStep })
+  say(`cannot start: ${message}`)
+  say(`  next step: ${nextStep}`)
+  process.exitCode = 1
+}
+
 /** Loading leaves a third of the memory to be collected, and an idle server has no reason to ever collect it. */
 function tidyUp(): void {
   setFlagsFromString('--expose-gc')
@@ -61,21 +82,21 @@ function tidyUp(): void {
   collect({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }
 
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+  process.on(signal, () => end(`${signal}: finishing open requests`))
+// When the program that started us is gone, so are we.
+if (process.send) process.once('disconnect', () => end('the program that started us has ended'))
+
 try {
-  const server = await start({ config: readConfig(), progress: say })
-  const stop = makeStop(server)
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-    process.on(signal, () => stop(`${signal}: finishing open requests`, 0))
-  void server.databaseDied.then(() => stop('PostgreSQL ended; so do we, to be started again', 1))
+  const server = await start({ config: readConfig(), progress })
+  void stopWhenWanted(server)
   const setupToken = await provideSetupToken(server.deps)
   welcome(server, setupToken)
-  tellParent(server, setupToken, stop)
+  tellParent({ type: 'ready', url: server.url, ...(setupToken !== undefined && { setupToken }) })
   tidyUp()
 } catch (error) {
-  if (!(error instanceof StartError)) throw error
-  const { code, message, nextStep } = error
-  process.send?.({ type: 'refused', code, message, nextStep })
-  say(`cannot start: ${message}`)
-  say(`  next step: ${nextStep}`)
-  process.exitCode = 1
+  // What is stopped under way fails, as it should.
+  if (wanted.signal.aborted) process.exitCode = 0
+  else if (error instanceof StartError) refuse(error)
+  else throw error
 }

@@ -21,6 +21,8 @@ export interface RunOptions {
   readonly env?: NodeJS.ProcessEnv
   /** The user it runs as, where that is another one. */
   readonly uid?: number
+  /** What whoever starts it has set. */
+  readonly umask?: '0'
 }
 
 // Each worker of a test run has ports of its own, below the range the kernel hands out: a port that one test found free is not taken
@@ -45,12 +47,15 @@ export const ofThisRun = (): { readonly PATH: string; readonly HOME: string; rea
   return { PATH, HOME, ...(NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }) }
 }
 
-function launch({ data, port, env = {}, uid }: RunOptions): {
+function launch({ data, port, env = {}, uid, umask }: RunOptions): {
   child: ChildProcess
   output: () => string
   ended: Promise<number | NodeJS.Signals>
 } {
-  const child = spawn(process.execPath, [MAIN, '--data', data, '--port', String(port)], {
+  const command = [process.execPath, MAIN, '--data', data, '--port', String(port)]
+  const [program = '', ...args] =
+    umask === undefined ? command : ['/bin/sh', '-c', `umask ${umask}; exec "$0" "$@"`, ...command]
+  const child = spawn(program, args, {
     env: { ...ofThisRun(), STRONGROOM_LOG_LEVEL: 'error', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
     ...(uid !== undefined && { uid }),
@@ -61,6 +66,13 @@ function launch({ data, port, env = {}, uid }: RunOptions): {
     child.once('close', (code, signal) => resolve(code ?? signal ?? -1)),
   )
   return { child, output: () => text, ended }
+}
+
+/** Starts a server, sends it a signal as soon as it says these words, and waits for its end. */
+export async function runUntilIt(says: string, signal: NodeJS.Signals, options: RunOptions) {
+  const { child, output, ended } = launch(options)
+  child.stderr?.on('data', () => output().includes(says) && child.kill(signal))
+  return { end: await ended, output: output() }
 }
 
 /** Starts a server and waits until it says that it is ready, to the last line of it. */

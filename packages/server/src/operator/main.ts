@@ -1,5 +1,6 @@
 import { readConfig } from '../config.ts'
 import { StartError } from '../errors.ts'
+import { keepOthersFromWriting } from '../own-files.ts'
 import { OperatorError } from './operator-error.ts'
 import { carryOut, type Order } from './orders.ts'
 
@@ -7,6 +8,7 @@ import { carryOut, type Order } from './orders.ts'
 // other process can read it, and answers there. What it says on the way is for people, on standard error.
 
 process.stderr.on('error', () => undefined)
+keepOthersFromWriting()
 
 const INTERRUPTED = 130
 const PATIENCE_MS = 15_000

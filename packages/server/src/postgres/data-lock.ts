@@ -5,8 +5,17 @@ import { join } from 'node:path'
 import { StartError } from '../errors.ts'
 import { ownName, whyForbidden } from '../forbidden.ts'
 
+const NO_ROOM = new Set(['ENOSPC', 'EDQUOT', 'EIO'])
+
 /** The refusal where the system keeps us from working in the directory; any other error as it is. */
 export function unusable(dataDirectory: string, error: unknown): unknown {
+  const { code = '' } = error as NodeJS.ErrnoException
+  if (NO_ROOM.has(code))
+    return new StartError(
+      'data_directory_unusable',
+      `the data directory ${dataDirectory} cannot be written: ${code}`,
+      'make room on its disk; a new server takes about 200 MB there',
+    )
   const why = whyForbidden(error)
   if (why === undefined) return error
   const other = 'choose another one with --data or STRONGROOM_DATA'

@@ -7,6 +7,7 @@ import {
   existsSync,
   mkdirSync,
   openSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -66,6 +67,7 @@ async function startIn({
   // Others may pass through to what is theirs, and list nothing.
   chmodSync(dataDirectory, 0o711)
   chmodSync(home, 0o711)
+  removeDrafts(home)
   const bin = provideRuntime(home, progress)
   const data = join(home, 'data')
   const superuserPassword = providePassword(join(home, 'password'))
@@ -77,6 +79,14 @@ async function startIn({
   const died = new Promise<void>((resolve) => child.once('exit', () => resolve()))
   const pid = child.pid as number
   return { socketDirectory, port: PORT, superuserPassword, pid, died, stop: () => stop(child, died).then(remove) }
+}
+
+const DRAFT = /^(?:(?:runtime-.*|data)\.draft|initdb)-[0-9]+$/
+
+/** What a start that was killed had begun, its copy of the password among it. In a container the next one has the same number. */
+function removeDrafts(home: string): void {
+  for (const name of readdirSync(home).filter((name) => DRAFT.test(name)))
+    rmSync(join(home, name), { recursive: true, force: true, maxRetries: 5 })
 }
 
 /** After a kill of the postmaster alone its children end by themselves, with their statement at the latest. */

@@ -1,4 +1,4 @@
-import { chmodSync, cpSync, existsSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { basename, join } from 'node:path'
 import { StartError } from '../errors.ts'
@@ -42,21 +42,35 @@ function findPackage(): Package {
   }
 }
 
+const OTHERS_WRITE = 0o022
+
+/** Earlier versions left it to the umask who may write there: what others could have changed is not run. */
+const isOurs = (runtime: string): boolean =>
+  [runtime, join(runtime, 'bin'), join(runtime, 'lib')].every((folder) => (statSync(folder).mode & OTHERS_WRITE) === 0)
+
 /** The `bin` directory of a complete copy below `home`; made on the first start and after an upgrade. */
 export function provideRuntime(home: string, progress: (step: string) => void): string {
   const { root, version } = findPackage()
   const runtime = join(home, `runtime-${version}`)
+  if (existsSync(runtime) && !isOurs(runtime)) rmSync(runtime, { recursive: true })
   if (!existsSync(runtime)) {
     progress('copying PostgreSQL into the data directory')
-    const draft = `${runtime}.draft-${process.pid}`
-    rmSync(draft, { recursive: true, force: true })
+    copyTo(runtime, root)
+  }
+  return join(runtime, 'bin')
+}
+
+function copyTo(runtime: string, root: string): void {
+  const draft = `${runtime}.draft-${process.pid}`
+  try {
     cpSync(join(root, 'native'), draft, { recursive: true, verbatimSymlinks: true })
     restoreLinks(draft)
     for (const program of ['initdb', 'pg_ctl', 'postgres']) chmodSync(join(draft, 'bin', program), 0o755)
     // A rename is atomic: a copy that was cut short is never taken for a whole one.
     renameSync(draft, runtime)
+  } finally {
+    rmSync(draft, { recursive: true, force: true })
   }
-  return join(runtime, 'bin')
 }
 
 function restoreLinks(runtime: string): void {

@@ -1,0 +1,72 @@
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, it } from 'vitest'
+import { unusable } from '../src/postgres/data-lock.ts'
+import { freePort, runServer, runUntilIt } from './process.ts'
+
+// Starts that do not get to their end, and what they leave. Catches: a PostgreSQL that goes on alone when a start is stopped; drafts, with
+// a password among them, that stay for ever or that the next start, which has the same number in a container, stumbles over; programs
+// in the data directory that everybody may replace; a stack trace where a disk is full. Seen red: signals heard only once the server is
+// ready; drafts left where they are; the umask left as it was; a copy that others could write taken again; ENOSPC left as it is.
+
+let data: string
+beforeEach(() => {
+  data = mkdtempSync(join(tmpdir(), 'sr-cut-short-'))
+  chmodSync(data, 0o711)
+})
+afterEach(() => {
+  rmSync(data, { recursive: true, force: true })
+})
+
+const inHome = (...names: string[]): string => join(data, 'postgres', ...names)
+const runtimeOf = (): string => inHome(readdirSync(inHome()).find((name) => /^runtime-[^d]*[0-9]$/.test(name)) ?? '')
+
+it.each([
+  ['SIGTERM', 'starting PostgreSQL'],
+  ['SIGINT', 'migrating the database: 0020'],
+] as const)('ends PostgreSQL too on a %s at "%s", and starts the next time', async (signal, step) => {
+  const options = { data, port: await freePort() }
+  const { end, output } = await runUntilIt(step, signal, options)
+  expect([end, output.match(/ready at/)]).toEqual([0, null])
+  // Whoever ends in order takes its lock along.
+  expect(existsSync(inHome('data', 'postmaster.pid'))).toBe(false)
+  const next = await runServer(options)
+  expect(await next.end('SIGTERM')).toBe(0)
+})
+
+it('removes what a start that was killed had begun', async () => {
+  const drafts = ['data.draft-1', 'runtime-1.2.3.draft-1']
+  for (const draft of drafts) mkdirSync(inHome(draft), { recursive: true })
+  for (const draft of drafts) writeFileSync(inHome(draft, 'PG_VERSION'), '18')
+  writeFileSync(inHome('initdb-1'), 'a password')
+  const server = await runServer({ data, port: await freePort() })
+  expect(readdirSync(inHome()).filter((name) => /draft|initdb/.test(name))).toEqual([])
+  await server.end('SIGTERM')
+})
+
+/** Everything in the folder that somebody else may write. */
+const writable = (folder: string): string[] =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => !entry.isSymbolicLink())
+    .map(({ parentPath, name }) => join(parentPath, name))
+    .filter((path) => (statSync(path).mode & 0o022) !== 0)
+
+it('lets nobody else write, whatever the umask is, and runs no program that others could have replaced', async () => {
+  const options = { data, port: await freePort(), umask: '0' } as const
+  await (await runServer(options)).end('SIGTERM')
+  expect(writable(data)).toEqual([])
+  const bin = join(runtimeOf(), 'bin')
+  chmodSync(bin, 0o777)
+  writeFileSync(join(bin, 'put-there'), '')
+  await (await runServer(options)).end('SIGTERM')
+  expect([existsSync(join(bin, 'put-there')), writable(data)]).toEqual([false, []])
+})
+
+it.each(['ENOSPC', 'EDQUOT', 'EIO'])('says what to do where the disk takes no more: %s', (code) => {
+  expect(unusable('/data', Object.assign(new Error(code), { code }))).toMatchObject({
+    code: 'data_directory_unusable',
+    message: `the data directory /data cannot be written: ${code}`,
+    nextStep: expect.stringContaining('make room'),
+  })
+})
