@@ -28,6 +28,7 @@ import {
   type SigningPerson,
   sealNewKeys,
 } from './people.ts'
+import { sendOnce } from './send-once.ts'
 import type { Agents } from './strongroom/agents.ts'
 import type { RequestOptions } from './strongroom/call.ts'
 import type { Transparency } from './strongroom/transparency.ts'
@@ -82,6 +83,18 @@ export interface Accepted extends Owner {
   readonly trustAnchor: string
 }
 
+/**
+ * It was not used a moment ago. Whoever else had the link and used it since is noticed by the admin, who compares the words of the key
+ * before it is endorsed.
+ */
+async function ensureUsed(asked: Promise<unknown>): Promise<void> {
+  const refusal = await asked.then(
+    () => new Error('nobody has accepted this invite yet'),
+    (error: unknown) => error,
+  )
+  if (!(refusal instanceof ApiError && refusal.code === 'invite_used')) throw refusal
+}
+
 /** The invitee's step. The link says which organisation and which invite; the server cannot put others in their place. */
 export async function acceptInvite(options: AcceptOptions): Promise<Accepted> {
   const link = parseInviteLink(options.link)
@@ -96,10 +109,11 @@ export async function acceptInvite(options: AcceptOptions): Promise<Accepted> {
   const keys = options.keys ?? (await makeKeys())
   const { identity, exportPem, codes, sealed } = await sealNewKeys(owner, registration, keys)
   const acceptance = await acceptDocument(link, document, identity, Date.now())
-  await client.invites.accept({
-    params,
-    body: { attemptId: answer.attemptId, acceptance: acceptance, ...sealed },
-  })
+  const body = { attemptId: answer.attemptId, acceptance: acceptance, ...sealed }
+  await sendOnce<unknown>(
+    () => client.invites.accept({ params, body }),
+    () => ensureUsed(client.invites.show({ params })),
+  )
   return { ...owner, email, identity, exportPem, codes, trustAnchor }
 }
 

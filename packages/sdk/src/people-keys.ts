@@ -30,12 +30,14 @@ import {
   type Codes,
   connect,
   keptAnchor,
+  login,
   onDevice,
   type Person,
   pemOf,
   type Server,
   type SigningPerson,
 } from './people.ts'
+import { sendOnce } from './send-once.ts'
 
 // What a person does with their own keys: another passphrase, another recovery code, other keys, and the way back with the code.
 
@@ -95,7 +97,13 @@ export async function changePassphrase(
     privateBundle,
     ...onDevice(server),
   }
-  const { accessToken, expiresAt } = await person.client.userKeys.change({ body })
+  const { email, trustAnchor } = person
+  const { accessToken, expiresAt } = await sendOnce<
+    Pick<Person, 'expiresAt'> & { readonly accessToken: string | null }
+  >(
+    () => person.client.userKeys.change({ body }),
+    () => login({ ...server, email, trustAnchor, deviceSecret: own.deviceSecret, passphrase: newPassphrase }),
+  )
   if (accessToken === null) throw new TypeError('a passphrase change was answered from memory, without the new session')
   return {
     ...person,
@@ -219,9 +227,11 @@ export async function recover(options: RecoverOptions): Promise<Person & { reado
   const from = { key: deriveRecoveryCodeKey(code, place), place, text: answer.recoveryBundle }
   const { identity, material } = await exportPrivateBundle(from.key, place, from.text)
   const { codes, sealed } = await sealAnew(from, answer.bundleVersion + 1, registration)
-  const { accessToken, expiresAt } = await client.userKeys.recoveryFinish({
-    body: { attemptId, ...sealed, ...onDevice(options) },
-  })
+  const body = { attemptId, ...sealed, ...onDevice(options) }
+  const { accessToken, expiresAt } = await sendOnce(
+    () => client.userKeys.recoveryFinish({ body }),
+    () => login({ ...options, trustAnchor, deviceSecret: codes.deviceSecret, passphrase: options.newPassphrase }),
+  )
   const { kdf, bundleVersion } = sealed
   const person = { client: connect(options, { accessToken }), accessToken, expiresAt, orgId, userId, email, identity }
   return { ...person, exportPem: pemOf(userId, material), trustAnchor, kdf, bundleVersion, codes }

@@ -26,6 +26,7 @@ import {
 import { type Client, type ClientOptions, createClient } from './client.ts'
 import { provePassphrase, type Registration, randomText, recoveryTokenOf, registerPassphrase } from './passphrase.ts'
 import { published } from './provisioner.ts'
+import { sendOnce } from './send-once.ts'
 import { Secret } from './strongroom/secret.ts'
 
 // How a person comes in: the first one of an organisation, and everybody at login. Keys are made here and leave only sealed.
@@ -174,9 +175,11 @@ export async function setUp(options: SetUpOptions): Promise<FirstPerson> {
     salt: randomText(16),
   }
   const genesis = await makeDocument(orgGenesis, members, [identity])
-  const finish = await client.setup.finish({
-    body: { attemptId, orgName, userName, tenantName, genesis: genesis, ...sealed, ...onDevice(options) },
-  })
+  const body = { attemptId, orgName, userName, tenantName, genesis: genesis, ...sealed, ...onDevice(options) }
+  const finish = await sendOnce(
+    () => client.setup.finish({ body }),
+    () => login({ ...options, deviceSecret: codes.deviceSecret }),
+  )
   const { accessToken, expiresAt, trustAnchor, tenantId } = finish
   ensureAnchor(trustAnchor, { org: orgId, genesis: documentHash(genesis), origin: log.origin, logVkeys: [log.vkey] })
   const { kdf, bundleVersion } = sealed
@@ -245,7 +248,7 @@ export interface LoginOptions extends Server {
 }
 
 /** Logs in and opens the keys. The passphrase stays here; a wrong one ends in `login_failed`, a wrong device secret in `aead`. */
-export async function login(options: LoginOptions): Promise<Person> {
+export async function login(options: LoginOptions): Promise<Person & { readonly tenantId: string }> {
   const deviceSecret = parseDeviceSecret(options.deviceSecret)
   const client = connect(options)
   const { proof, exportKey, kdf } = await provePassphrase(client, options)
@@ -261,6 +264,7 @@ export async function login(options: LoginOptions): Promise<Person> {
     expiresAt,
     orgId: org.orgId,
     userId: user.userId,
+    tenantId: user.tenantId,
     email: user.email,
     identity,
     exportPem: pemOf(user.userId, material),
