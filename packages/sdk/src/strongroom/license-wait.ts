@@ -77,6 +77,8 @@ export async function pollPurchase(
     if (status === 'failed' || status === 'cancelled' || status === 'in_review')
       throw stopped('purchase', now, status, now.purchaseId)
     if (status === 'awaiting_handoff' && !handOff) return instanceOf(now)
+    // Delivered, and not given again to be sealed to a new key.
+    if (now.nextAction.type === 'contact_support') throw stopped('purchase', now, 'in_review', now.purchaseId)
     if (now.handoff) {
       const isOwn = now.handoff.recipientKeyId === place.actor.identity.kid
       const taken = await takeOver(place, now, asked, isSealedAnew).catch(orTakenBefore)

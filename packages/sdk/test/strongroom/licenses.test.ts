@@ -9,7 +9,7 @@ import { type Bot, errorOf, startWorld, unique, type World } from './world.ts'
 // organisation that cannot buy after set-up, a credential that goes where nobody asked, one that is taken twice, variables of another item,
 // money that is held for what cannot be handed over, a key that verifies although it is forged.
 // Seen red: `setUp` with the plain policy; the place of a purchase not compared; the mark of an item not compared; the vault not looked at
-// before it is bought into; nothing sealed anew; the signature of a licence key not checked.
+// before it is bought into; nothing sealed anew; waited for ever where nobody seals it anew; the signature of a licence key not checked.
 
 let world: World
 let bot: Bot
@@ -161,10 +161,10 @@ it('takes nothing over into a place that a server has put in place of the one it
 it('stops waiting where nothing more comes of it, and says what can be done', async () => {
   const { wire, client } = watched()
   const purchase = await client.licenses.buy({ license: 'sandbox-once', vault: { create: unique('stopped') } })
-  const waitSeeing = async (status: string, retryable: boolean) => {
+  const waitSeeing = async (status: string, retryable: boolean, more: object = {}) => {
     wire.tamper = (asked, answer) =>
       asked.endsWith('/status')
-        ? { ...(answer as object), status, retryable, statusReason: 'provider_refused', handoff: undefined }
+        ? { ...(answer as object), status, retryable, statusReason: 'provider_refused', handoff: undefined, ...more }
         : undefined
     return errorOf(purchase.wait({ pollMs: 20 }))
   }
@@ -172,6 +172,8 @@ it('stops waiting where nothing more comes of it, and says what can be done', as
   expect(failed).toMatchObject({ code: 'purchase_failed', retryable: true })
   expect(failed.hint).toContain(purchase.id)
   expect(await waitSeeing('in_review', false)).toMatchObject({ code: 'purchase_in_review', retryable: false })
+  const unsealed = await waitSeeing('awaiting_handoff', false, { nextAction: { type: 'contact_support' } })
+  expect(unsealed).toMatchObject({ code: 'purchase_in_review', hint: expect.stringContaining(purchase.id) })
   expect(await waitSeeing('cancelled', false)).toMatchObject({ code: 'purchase_cancelled' })
   wire.tamper = undefined
   await purchase.wait()

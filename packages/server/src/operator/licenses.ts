@@ -3,6 +3,7 @@ import type { Db } from '../db/database.ts'
 import { rotateIssuerKey } from '../licenses/issuer-ring.ts'
 import {
   decideTermination,
+  deliveredBy,
   giveUpPurchase,
   giveUpRenewal,
   type InReview,
@@ -31,6 +32,13 @@ export async function giveUp(deps: OperatorDeps, orgId: string, purchaseId: stri
     (await giveUpPurchase(works, orgId, purchaseId, recorded('operator.give-up-purchase', 'license_purchase'))) ||
     (await giveUpRenewal(works, orgId, purchaseId, recorded('operator.give-up-renewal', 'license_renewal')))
   if (isGivenUp) return
+  const licenseId = await inOrg(deps, orgId, (db) => deliveredBy(db, orgId, purchaseId))
+  if (licenseId !== undefined)
+    throw new OperatorError(
+      'purchase_not_in_review',
+      `the purchase ${purchaseId} was delivered and paid for: its provider does not give the credential again for the new key of the buyer`,
+      `ask the provider; or its buyer ends it, and what is left of it comes back: strongroom license terminate ${licenseId}`,
+    )
   throw new OperatorError(
     'purchase_not_in_review',
     `there is no purchase ${purchaseId} that waits for a decision`,

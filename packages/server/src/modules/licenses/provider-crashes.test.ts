@@ -1,6 +1,7 @@
 import { rotateKey } from '@strongroom/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { identityOf } from '../../../test/actors.ts'
+import { operatorOf } from '../../../test/operator-seed.ts'
 import { codeOf } from '../../../test/people.ts'
 import { type Dying, dyingAt } from '../../../test/provider/dying.ts'
 import { type Buyer, buy, makeBuyer, statusOf, takeDelivery } from '../../../test/provider/license-buyer.ts'
@@ -8,12 +9,14 @@ import { withManners } from '../../../test/provider/provider-scene.ts'
 import type { Fault } from '../../../test/provider/reference-provider.ts'
 import { PRICE } from '../../../test/provider/reference-provider.ts'
 import { type Shop, startShop } from '../../../test/provider/shop.ts'
-import { takePurchaseTurn } from './purchase-turn.ts'
+import { giveUp, listReview } from '../../operator/licenses.ts'
+import { MOST_UNKNOWN, takePurchaseTurn } from './purchase-turn.ts'
 import { takeTerminationTurn } from './termination-turn.ts'
 
 // Processes that die between two steps, or come back late; and a buyer who has another key meanwhile. Catches: a second order, a second
 // capture, a purchase that nobody goes on with, a credential that nobody can open.
-// Seen red: the lease left out; a state changed without its version; the new key not taken; the old sealed credential kept.
+// Seen red: the lease left out; a state changed without its version; the new key not taken; the old sealed credential kept; what a
+// provider does not give again asked for without an end, and without a word to anybody.
 
 let shop: Shop
 let buyer: Buyer
@@ -47,6 +50,41 @@ it('seals anew to the key that the buyer has now, without a second order', async
   expect((await takeDelivery(shop.h, renewed, purchaseId)).answer.purchase.status).toBe('completed')
   expect(shop.ordersOf(purchaseId)).toHaveLength(1)
   expect(await shop.transfersOf(purchaseId)).toEqual(['pending', 'post'])
+})
+
+it('calls a human when the provider does not give again what is to be sealed anew, and seals it when it does', async () => {
+  const { orgId } = shop.org
+  const old = await makeBuyer(shop.h, shop.org, 'dave')
+  const { purchaseId, licenseInstanceId } = await buy(old, 'mail-pro')
+  await shop.turns()
+  const next = await identityOf('hybrid', `agent:${old.agentId}`)
+  const { event } = await rotateKey({ org: old.orgId, at: Date.now(), held: [] }, old.identity, next)
+  await old.client.keys.register({ body: { event } })
+  const renewed: Buyer = { ...old, identity: next }
+  await renewed.client.licenses.resumePurchase({ params: { purchaseId }, query: { reseal: true } })
+  const silent = withManners(shop.providers, () => ({
+    getOrder: async () => ({ kind: 'unknown', cause: 'no_answer' }),
+  }))
+  await shop.turns(silent)
+  const reason = { status: 'awaiting_handoff', statusReason: 'provider_outcome_unknown' }
+  expect(await statusOf(renewed, purchaseId)).toMatchObject({ ...reason, nextAction: { type: 'poll' } })
+  await shop.goOn(MOST_UNKNOWN, silent)
+  expect(await statusOf(renewed, purchaseId)).toMatchObject({ ...reason, nextAction: { type: 'contact_support' } })
+  const operator = { ...operatorOf(shop.h), now: shop.h.deps.now }
+  expect(await listReview(operator, orgId)).toMatchObject([{ purchaseId, reason: 'provider_outcome_unknown' }])
+  await expect(giveUp(operator, orgId, purchaseId)).rejects.toThrow(/was delivered and paid for/)
+  await expect(giveUp(operator, orgId, purchaseId)).rejects.toMatchObject({
+    nextStep: expect.stringContaining(`strongroom license terminate ${licenseInstanceId}`),
+  })
+  // It is asked on, only more seldom.
+  shop.h.advance(7 * 3_600_000)
+  await shop.turns()
+  expect(await statusOf(renewed, purchaseId)).toMatchObject({
+    statusReason: null,
+    handoff: { recipientKeyId: next.kid },
+  })
+  expect(await listReview(operator, orgId)).toEqual([])
+  await takeDelivery(shop.h, renewed, purchaseId)
 })
 
 /** The process dies at this point: what it was about to do is not done, and its lease is left. */

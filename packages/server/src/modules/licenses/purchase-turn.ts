@@ -18,7 +18,7 @@ import {
 } from './purchase-store.ts'
 import { tellPurchase } from './tell.ts'
 import { callState, markCall, planCall } from './transition-store.ts'
-import { type ClaimTurn, takingOne } from './turns.ts'
+import { type ClaimTurn, Overtaken, takingOne, unlessOvertaken } from './turns.ts'
 
 // One step of one purchase. Before anybody outside is asked, it is written down that they will be; afterwards, what came of it. Whoever
 // dies in between leaves a lease that runs out, and the next one finds the same evidence.
@@ -42,17 +42,6 @@ export const backoffMs = (attempts: number): number => Math.min(5000 * 2 ** atte
 export const later = (at: Date, ms: number): Date => new Date(at.getTime() + ms)
 
 type Changes = Parameters<typeof postponePurchase>[2]
-
-/** Somebody else has taken this step: what was begun is undone, and nothing is lost. */
-export class Overtaken extends Error {}
-
-export async function unlessOvertaken(step: Promise<void>): Promise<void> {
-  try {
-    await step
-  } catch (error) {
-    if (!(error instanceof Overtaken)) throw error
-  }
-}
 
 const inOrgOf = <T>({ worker }: Works, { orgId }: PurchaseRow, work: (db: Db) => Promise<T>): Promise<T> =>
   inOrg({ database: worker }, orgId, work)
@@ -236,18 +225,29 @@ async function undo(works: Works, row: PurchaseRow): Promise<void> {
   return retry(works, row, { most: MOST_UNKNOWN, event: 'unclear', reason })
 }
 
-/** Nothing is sealed: the buyer has another key. The order is there, so it is asked for once more and not placed anew. */
+const whyNotSealed = (outcome: OrderOutcome | { readonly kind: 'not_found' } | undefined): string => {
+  if (outcome?.kind === 'rejected') return `provider_${outcome.code}`
+  return !outcome || outcome.kind === 'unavailable' ? 'provider_unavailable' : 'provider_outcome_unknown'
+}
+
+/**
+ * Nothing is sealed: the buyer has another key. The order is there, so it is asked for once more and not placed anew. What the provider does not
+ * give again for long enough waits for a human, who can ask it.
+ */
 async function sealAnew(works: Works, row: PurchaseRow): Promise<void> {
   const outcome = await works.providers.get(row.provider)?.getOrder(orderOf(row))
   const at = works.deps.now()
   const attempts = row.attempts + 1
-  if (outcome?.kind !== 'active') return postpone(works, row, { attempts, next_at: later(at, backoffMs(attempts)) })
+  if (outcome?.kind !== 'active') {
+    const next_at = later(at, attempts < MOST_UNKNOWN ? backoffMs(attempts) : REVIEW_MS)
+    return postpone(works, row, { attempts, reason: whyNotSealed(outcome), next_at })
+  }
   await inOrgOf(works, row, async (db) => {
     const known = await lockPurchase(db, row.orgId, row.purchaseId)
     if (known?.version !== row.version) throw new Overtaken()
     await putSealed(db, row, outcome.sealed, at)
     const next_at = later(at, REMINDERS_MS[row.reminders] ?? DAY_MS)
-    await postponePurchase(db, row, { attempts: 0, sealing: outcome.sealed.sealing, next_at })
+    await postponePurchase(db, row, { attempts: 0, reason: null, sealing: outcome.sealed.sealing, next_at })
   })
 }
 

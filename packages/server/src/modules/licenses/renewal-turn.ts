@@ -7,22 +7,14 @@ import type { RenewOutcome } from '../../licenses/provider.ts'
 import { tellExceeded } from '../../outbox/budget-events.ts'
 import { insertPeriod } from '../charges/period-store.ts'
 import { externalIdOf } from './money.ts'
-import {
-  backoffMs,
-  later,
-  MOST_UNKNOWN,
-  MOST_UNREACHABLE,
-  Overtaken,
-  unlessOvertaken,
-  type Works,
-} from './purchase-turn.ts'
+import { backoffMs, later, MOST_UNKNOWN, MOST_UNREACHABLE, type Works } from './purchase-turn.ts'
 import { nextRenewal, type RenewalEvent } from './renewal-machine.ts'
 import { moveRenewalMoney, promiseRenewal, renewalCapture, renewalOwner, settleRenewal } from './renewal-money.ts'
 import type { RenewalRow } from './renewal-store.ts'
 import * as store from './renewal-store.ts'
 import { tellLicense } from './tell.ts'
 import { markCall, planCall } from './transition-store.ts'
-import { type ClaimTurn, takingOne } from './turns.ts'
+import { type ClaimTurn, Overtaken, takingOne, unlessOvertaken } from './turns.ts'
 
 // One step of one renewal. Before the provider is asked it is written down that it will be; unknown is not failed, and the money stays
 // held until somebody knows.

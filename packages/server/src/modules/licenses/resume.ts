@@ -68,7 +68,12 @@ async function sealAnew(ctx: TxCtx, row: PurchaseRow): Promise<void> {
   if (kid === null || keyRecord === null) throw new ApiError('recipient_key_missing')
   if (kid === row.recipientKid) return
   const at = ctx.now()
-  const changes = { recipient_kid: kid, recipient_key: JSON.stringify(keyIn(keyRecord, kid).bundle), next_at: at }
+  const changes = {
+    recipient_kid: kid,
+    recipient_key: JSON.stringify(keyIn(keyRecord, kid).bundle),
+    attempts: 0,
+    next_at: at,
+  }
   const isMoved = await movePurchase(db, row, { to: next.to, cause: 'resealing', actor: principal.id, at }, changes)
   if (!isMoved) throw new Overtaken()
   await dropSealed(db, row.orgId, row.purchaseId)

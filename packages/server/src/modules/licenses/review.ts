@@ -5,7 +5,7 @@ import { isForReview } from './for-review.ts'
 import { type InstanceRow, instance } from './instance-store.ts'
 import { nextPurchase } from './purchase-machine.ts'
 import { type PurchaseRow, purchase } from './purchase-store.ts'
-import { happen, MOST_UNKNOWN, Overtaken, type Works } from './purchase-turn.ts'
+import { happen, MOST_UNKNOWN, type Works } from './purchase-turn.ts'
 import { paidFor } from './refunds.ts'
 import { nextRenewal } from './renewal-machine.ts'
 import { renewal } from './renewal-store.ts'
@@ -14,6 +14,7 @@ import { nextTermination } from './termination-machine.ts'
 import { type TerminationRow, termination } from './termination-store.ts'
 import { cancelCallOf, terminationHappens } from './termination-turn.ts'
 import { markCall } from './transition-store.ts'
+import { Overtaken } from './turns.ts'
 
 // What waits for a human: nobody could find out what a provider has done, or it has not cancelled what was given up.
 
@@ -47,6 +48,12 @@ export async function waitingForReview(db: Db, orgId: string): Promise<readonly 
     where t.org_id = ${orgId} and t.state = 'in_review'
     order by since, "purchaseId"`.execute(db)
   return rows
+}
+
+/** The licence of a purchase that was delivered, and waits to be handed over; undefined if it is another one. */
+export async function deliveredBy(db: Db, orgId: string, purchaseId: string): Promise<string | undefined> {
+  const row = await purchase(db, orgId, purchaseId)
+  return row?.state === 'awaiting_handoff' && row.attempts >= MOST_UNKNOWN ? row.instanceId : undefined
 }
 
 /** In the transaction of the decision. */

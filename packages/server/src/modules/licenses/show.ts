@@ -4,6 +4,7 @@ import { destinationOf, provisioningKey } from '../../licenses/sealer.ts'
 import type { InstanceRow } from './instance-store.ts'
 import * as purchases from './purchase-machine.ts'
 import { type PurchaseRow, sealedOf } from './purchase-store.ts'
+import { MOST_UNKNOWN } from './purchase-turn.ts'
 import * as terminations from './termination-machine.ts'
 import type { TerminationRow } from './termination-store.ts'
 import { type TransitionRow, transitionsOf } from './transition-store.ts'
@@ -79,13 +80,16 @@ export const showBegun = (row: PurchaseRow): Purchase =>
     retryable: false,
   })
 
+const POLL = { type: 'poll', afterMs: 1000 } as const
+
 export async function showPurchase(ctx: TxCtx, row: PurchaseRow): Promise<Purchase> {
   const retryable = isResumable(row, ctx.now())
   const handoff = await handoffOf(ctx, row)
   // To another key than before: see `resealing`.
   const isBeingSealed = row.state === 'awaiting_handoff' && row.principal === ctx.principal.id && !handoff
+  const sealing = row.attempts < MOST_UNKNOWN ? POLL : ({ type: 'contact_support' } as const)
   return shown(row, await transitionsOf(ctx.db, row.orgId, row.purchaseId), {
-    nextAction: isBeingSealed ? { type: 'poll', afterMs: 1000 } : purchases.nextActionOf(row.state, retryable),
+    nextAction: isBeingSealed ? sealing : purchases.nextActionOf(row.state, retryable),
     retryable,
     ...(handoff && { handoff }),
   })

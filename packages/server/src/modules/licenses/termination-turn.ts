@@ -7,15 +7,7 @@ import { type InstanceRow, instance, setInstanceStatus } from './instance-store.
 import { externalIdOf } from './money.ts'
 import { nextPurchase } from './purchase-machine.ts'
 import { dropSealed, movePurchase, type PurchaseRow, purchase } from './purchase-store.ts'
-import {
-  backoffMs,
-  later,
-  MOST_UNKNOWN,
-  MOST_UNREACHABLE,
-  Overtaken,
-  unlessOvertaken,
-  type Works,
-} from './purchase-turn.ts'
+import { backoffMs, later, MOST_UNKNOWN, MOST_UNREACHABLE, type Works } from './purchase-turn.ts'
 import { endPeriods, type PeriodRefund, paidFor, refundsOf } from './refunds.ts'
 import { isRenewing } from './renewal-store.ts'
 import { tellLicense, tellPurchase, tellTermination, whoseOf } from './tell.ts'
@@ -23,7 +15,7 @@ import { nextTermination, type TerminationEvent } from './termination-machine.ts
 import { claimTermination, moveTermination, postponeTermination, type TerminationRow } from './termination-store.ts'
 import { takeBackTestCredit } from './test-credit-store.ts'
 import { markCall, planCall } from './transition-store.ts'
-import { type ClaimTurn, takingOne } from './turns.ts'
+import { type ClaimTurn, Overtaken, takingOne, unlessOvertaken } from './turns.ts'
 
 // One step of one termination: the provider first, the money second, what we keep last.
 

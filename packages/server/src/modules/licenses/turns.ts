@@ -7,6 +7,17 @@ export interface Turn {
   take(): Promise<void>
 }
 
+/** Somebody else has taken this step: what was begun is undone, and nothing is lost. */
+export class Overtaken extends Error {}
+
+export async function unlessOvertaken(step: Promise<void>): Promise<void> {
+  try {
+    await step
+  } catch (error) {
+    if (!(error instanceof Overtaken)) throw error
+  }
+}
+
 /** Claims the next step that is due and not of a provider in `busy`. Undefined if there is none. */
 export type ClaimTurn = (works: Works, busy: readonly string[]) => Promise<Turn | undefined>
 
