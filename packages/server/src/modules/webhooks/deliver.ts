@@ -11,7 +11,7 @@ import { sealerOf } from './signing.ts'
 
 // Sends what is due. A delivery is claimed for half a minute and sent outside of any transaction; if this process dies, that time
 // ends and somebody claims it again. No endpoint can hold up another: each has a few places, one that fails has one, and those that fail have
-// half of all together.
+// half of all together, as those of one organisation have: however many it has and however slow they are, there is room for others.
 
 const LEASE_MS = 30_000
 const PLACES = 128
@@ -100,25 +100,28 @@ export function makeSender(
   worker: Database,
   { onRoom = () => undefined, timeoutMs = TIMEOUT_MS }: SenderOptions = {},
 ): Sender {
-  const underWay = new Map<Promise<void>, { readonly isFailing: boolean }>()
+  const underWay = new Map<Promise<void>, { readonly isFailing: boolean; readonly orgId: string }>()
   const cut = new AbortController()
   let isStopped = false
-  const free = (isFailing: boolean): number => {
-    const failing = [...underWay.values()].filter((one) => one.isFailing).length
-    return Math.min(PLACES - underWay.size, isFailing ? PLACES / 2 - failing : PLACES)
+  const free = (isFailing: boolean, orgId?: string): number => {
+    const all = [...underWay.values()]
+    const failing = all.filter((one) => one.isFailing).length
+    const own = all.filter((one) => one.orgId === orgId).length
+    return Math.min(PLACES - all.length, PLACES / 2 - own, isFailing ? PLACES / 2 - failing : PLACES)
   }
   const send = (sealer: RootKey, claimed: Claimed, isFailing: boolean): void => {
     const sending = sendOne(deps, worker, sealer, claimed, { signal: cut.signal, timeoutMs }).finally(() => {
       underWay.delete(sending)
       onRoom()
     })
-    underWay.set(sending, { isFailing })
+    underWay.set(sending, { isFailing, orgId: claimed.orgId })
   }
   const claimAll = async (endpoints: readonly deliveryStore.WaitingEndpoint[], isFailing: boolean): Promise<number> => {
     let count = 0
     for (const [orgId, endpointIds] of byOrg(endpoints.filter(({ failing }) => failing === isFailing))) {
-      const room = free(isFailing)
-      if (room <= 0 || isStopped) break
+      if (free(isFailing) <= 0 || isStopped) break
+      const room = free(isFailing, orgId)
+      if (room <= 0) continue
       const sealer = await sealerOf(deps)
       const claimed = await claimIn(deps, worker, orgId, endpointIds, room)
       for (const one of claimed) send(sealer, one, isFailing)

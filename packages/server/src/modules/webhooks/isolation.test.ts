@@ -3,12 +3,13 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type Scene, startScene } from '../../../test/webhook-scene.ts'
 import { inOrg } from '../../context.ts'
 import { fanOut } from '../../outbox/fan-out.ts'
+import { emit } from '../../outbox/outbox.ts'
 import { sweepWebhooks } from './background.ts'
 import { makeSender } from './deliver.ts'
 
-// Catches: an endpoint that never answers and holds up the others, two processes that send the same, what a process that died held for
+// Catches: an endpoint that never answers, or an organisation with many of them, that holds up the others, two processes that send the same, what a process that died held for
 // ever, history without end.
-// Seen red: claims without a lease, places without a limit, history kept three times as long.
+// Seen red: claims without a lease, places without a limit, all of them for one organisation, history kept three times as long.
 
 let scene: Scene
 let { h, receiver, alice, agent, make, deliver, happen, historyOf } = {} as Scene
@@ -35,6 +36,27 @@ it('does not let an endpoint that never answers hold up another', async () => {
   expect(at('/dead').length).toBeLessThanOrEqual(8)
   await sender.stop()
   expect(await sender.turn()).toBe(0)
+})
+
+it('does not let an organisation with many slow endpoints hold up the others', async () => {
+  receiver.answer((response, { path }) => {
+    if (path === '/theirs') response.writeHead(204).end()
+  })
+  for (let i = 0; i < 20; i++) await make(['budget.*'], { url: `${receiver.url}/slow-${i}` })
+  for (let i = 0; i < 8; i++) await happen()
+  const other = await h.org('others')
+  const theirs = await h.agent(other, ['machine.webhook.all', 'machine.budget.read'])
+  await make(['budget.*'], { by: theirs, url: `${receiver.url}/theirs` })
+  await fanOut(h.deps, h.worker)
+  const sender = makeSender(h.deps, h.worker, { timeoutMs: 100_000 })
+  while ((await sender.turn()) > 0);
+  await inOrg(h.deps, other.orgId, (db) =>
+    emit(h.deps, db, other.orgId, { type: 'budget.created', object: { type: 'budget', id: 'b', status: 'active' } }),
+  )
+  await fanOut(h.deps, h.worker)
+  await sender.turn()
+  await expect.poll(() => at('/theirs').length, { timeout: 10_000 }).toBe(1)
+  await sender.stop()
 })
 
 it('is sent once by two processes at once', async () => {
