@@ -4,6 +4,8 @@ import type { Db } from '../../db/database.ts'
 import { ApiError } from '../../errors.ts'
 import { applyTransfers } from '../../ledger/ledger.ts'
 import type { LicenseProvider, UsageLine } from '../../licenses/provider.ts'
+import { tellReached } from '../../outbox/budget-events.ts'
+import { countSpent } from '../budgets/count.ts'
 import type { Works } from '../licenses/purchase-turn.ts'
 import { endTestCredit } from '../licenses/test-credit-store.ts'
 import { dayOf, monthOf } from './rules.ts'
@@ -18,6 +20,8 @@ interface Licensed {
   readonly instanceId: string
   readonly purchaseId: string
   readonly tenantId: string
+  /** In whose budgets it counts. */
+  readonly subjects: readonly string[]
   readonly createdAt: Date
   /** Null while it runs. */
   readonly endedAt: Date | null
@@ -26,7 +30,7 @@ interface Licensed {
 /** The licence that an order of theirs has become. */
 async function licensedBy(db: Db, provider: string, { account, externalId }: UsageLine): Promise<Licensed | undefined> {
   const { rows } = await sql<Licensed>`
-    select i.instance_id as "instanceId", i.purchase_id as "purchaseId", i.tenant_id as "tenantId", i.created_at as "createdAt",
+    select i.instance_id as "instanceId", i.purchase_id as "purchaseId", i.tenant_id as "tenantId", p.subjects, i.created_at as "createdAt",
       i.terminated_at as "endedAt"
     from license_purchase p join license_instance i on i.org_id = p.org_id and i.purchase_id = p.purchase_id
     where p.org_id = ${account} and p.provider = ${provider} and p.purchase_id = split_part(${externalId}, '-', 1)
@@ -53,7 +57,7 @@ async function writtenAmount(db: Db, { orgId, instanceId, line }: Known): Promis
 
 type Ending = 'written' | 'known' | 'changed' | 'not_ours' | 'not_yet' | 'after_its_end'
 
-/** The line and its transfer in one transaction, the ledger last. */
+/** The line, what it counts in budgets and its transfer in one transaction: budgets first, the ledger last. */
 const charge = ({ deps, worker }: Works, provider: string, line: UsageLine): Promise<Ending> =>
   inOrg({ database: worker }, line.account, async (db) => {
     const { account: orgId, lineId, date, quantity, amount } = line
@@ -69,6 +73,8 @@ const charge = ({ deps, worker }: Works, provider: string, line: UsageLine): Pro
     if (charged !== undefined) return endingOf(charged)
     const source = sourceOf(line)
     const transferId = `charge:${provider}:${instanceId}:${date}:${lineId}`
+    const spending = { owner: transferId, amount, subjects: license.subjects }
+    await tellReached(deps, db, orgId, await countSpent(db, orgId, spending, deps.now()))
     const wanted = { instanceId, date, quantity, amount, source, transferId, kind: 'usage' } as const
     const written = await writeLines(deps, db, { orgId, tenantId }, [wanted])
     if (written.length === 0) return endingOf(await writtenAmount(db, known))
