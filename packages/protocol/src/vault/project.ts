@@ -60,9 +60,6 @@ export async function verifyProject(
   ensure(state && state.projectId === projectId, 'bad_map_proof', 'the state of the project is not proven', {
     projectId,
   })
-  // As with vaults: admins change with the document, so one that is older than they are was dated back to where its signer was one.
-  const isOrdered = (state.adminsIndexes.at(-1) ?? 0) <= state.index
-  ensure(isOrdered, 'bad_transition', 'the project is older than its admins', { projectId })
   if (pin) {
     ensure(
       state.projectVersion >= pin.projectVersion,
@@ -86,6 +83,9 @@ export async function verifyProject(
   )
   const isKnown = !pin || continues(chain, pin)
   ensure(isKnown, 'project_mismatch', 'the admin chain is not the one already seen', { projectId })
+  // As with vaults: admins change with the document, so one that is older than they are was dated back to where its signer was one.
+  const isOrdered = (state.adminsIndexes.at(-1) ?? 0) <= state.index
+  ensure(isOrdered, 'bad_transition', 'the project is older than its admins', { projectId })
   const { payload, hash } = await verifyDocument(projectSet, response.set, directory.org, directory.keyOf)
   ensure(
     hash === state.docHash && payload.projectVersion === state.projectVersion,

@@ -190,8 +190,7 @@ export const PROJECTS: readonly Attack[] = [
       const { adminsHash, adminsIndexes } = projectStateOf(world, projectId)
       const members = { projectId: `p${'a'.repeat(32)}`, adminsVersion: 2, admins: ['user:ou_bob1'], prev: adminsHash }
       const admins = await makeDocument(projectAdmins, { org: ORG, at: world.now, ...members }, [alice])
-      const index = world.host.leaves.length
-      const chain = { adminsHash: documentHash(admins), adminsIndexes: [...adminsIndexes, index], index }
+      const chain = { adminsHash: documentHash(admins), adminsIndexes: [...adminsIndexes, world.host.leaves.length] }
       alterState<ProjectState>(world, projectName(projectId), chain, [admins])
       return read(world, bench, projectId)
     },
