@@ -1,8 +1,10 @@
 import type { Permission } from '@strongroom/contract'
 import { principalOf, registerKey } from '@strongroom/protocol'
 import { changeAccess, type NextAccess } from '../engine/access.ts'
+import { refuseUnless } from '../engine/answers.ts'
 import { keysOfAll } from '../engine/directory.ts'
 import { rotateRuntimeKey } from '../engine/runtime-key.ts'
+import { pinsOf } from '../engine/verified.ts'
 import { agentOf, shownOnce } from './agent-rows.ts'
 import type { CreatedAgent, NewAgent, RuntimeKeyRotation } from './agents.ts'
 import { formatBundle } from './bundle.ts'
@@ -52,6 +54,7 @@ export async function createAgent(config: Config, place: KeyedPlace, given: NewA
   const { agent, apiKey: shown } = await actor.client.agents.create({ body: bodyOf(given) }, options)
   const { agentId } = agent
   const apiKey = shownOnce(shown, agentId)
+  await ensureUnknown(place, `agent:${agentId}`)
   try {
     const key = await generateRuntimeKey({ ...given.keys, principal: `agent:${agentId}` })
     const pem = await introduce(place, key, vaults)
@@ -70,6 +73,13 @@ export async function createAgent(config: Config, place: KeyedPlace, given: NewA
     await actor.client.agents.archive({ params: { id: agentId } }).catch(() => undefined)
     throw error
   }
+}
+
+/** The server chose the id. Signed under that of an agent that is there, the new key would be a further one of theirs, for all they can read. */
+async function ensureUnknown({ actor }: KeyedPlace, principal: string): Promise<void> {
+  const { principals } = pinsOf(actor, await actor.trust.read()).org
+  const isNew = !Object.hasOwn(principals, principal)
+  refuseUnless(isNew, 'key_substitution', 'the server gives a new agent the id of one that has keys', { principal })
 }
 
 interface GivenVault {

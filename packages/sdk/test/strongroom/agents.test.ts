@@ -21,8 +21,8 @@ import { keysOf, type Wire } from '../engine/server.ts'
 import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // Catches: an agent left behind without keys, a rotation whose new key is lost, a log that is taken on trust, a credential in
-// anything that is printed, a vault that goes to whoever has the id that the server gave; a trust store that is read before the organisation
-// is pinned in it (seen red).
+// anything that is printed, a vault that goes to whoever has the id that the server gave, a further key for them; a trust store that is read
+// before the organisation is pinned in it (seen red).
 
 let world: World
 let alice: Strongroom
@@ -103,6 +103,20 @@ it('gives nothing to somebody whose id the server gives to a new agent, neither 
   expect(await create()).toMatchObject({ code: 'key_substitution' })
   const listed = (await alice.permissions.list({ vault })).find(({ principal }) => principal === mallory.principal)
   expect(listed?.role).toBe('READ')
+})
+
+it('signs no key for a new agent under the id of one that it knows, also if that one is to get nothing', async () => {
+  const vault = await vaultWith('v')
+  const other = await world.agent('hybrid')
+  const { client: admin, wire } = world.device({ trustStore: memoryTrust() })
+  await admin.permissions.grant({ vault }, { principal: other.principal, role: 'READ' })
+  steerTo(wire, other.agent.agentId)
+  const sent: string[] = []
+  wire.before = (asked) => {
+    if (!asked.startsWith('GET ')) sent.push(asked)
+  }
+  expect(await errorOf(admin.agents.create({ name: unique('bot') }))).toMatchObject({ code: 'key_substitution' })
+  expect(sent).toEqual(['POST /agent'])
 })
 
 it('gets, updates, archives agents and changes their roles', async () => {
