@@ -114,7 +114,7 @@ export const logRecover = defineKind('log.recover', {
 export const recoveryEnrol = defineKind('recovery.enrol', { recoveryKid: kidText, sealHash: hash })
 
 /** Section 4.6: promises membership to whoever holds the secret behind `inviteKey`. */
-export const invite = defineKind('invite', {
+export const invite = /* @__PURE__ */ defineKind('invite', {
   inviteId: id,
   inviteKey: bytesText(44, 44),
   caps,

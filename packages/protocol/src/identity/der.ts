@@ -107,7 +107,7 @@ export const ed25519SecretIn = (pkcs8: Uint8Array): Uint8Array | undefined =>
     ? pkcs8.subarray(ED25519_PKCS8.length)
     : undefined
 
-const VERSION_0: Bytes = fromHex('020100')
+const VERSION_0: Bytes = /* @__PURE__ */ fromHex('020100')
 const RSA_NUMBERS = 8
 
 const encodeRsaPkcs8 = (numbers: readonly Uint8Array[]): Bytes => {

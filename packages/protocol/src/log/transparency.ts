@@ -88,7 +88,7 @@ export async function verifyTransparency(candidate: unknown, pin: LogPin, freshn
   return { org, checkpoint, since, recovered, ended, witnessed, states } as unknown as VerifiedView
 }
 
-const unchangedShape = record({ checkpoint: text(undefined, 65_536), unchanged: bool })
+const unchangedShape = /* @__PURE__ */ record({ checkpoint: text(undefined, 65_536), unchanged: bool })
 
 /** The answer to `Tlog-Have` when nothing was added since: the same log, with fresh cosignatures. What was verified stays so. */
 export async function verifyUnchanged(

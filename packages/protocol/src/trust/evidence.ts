@@ -17,7 +17,11 @@ const code: Shape<ProtocolErrorCode> = (value, path) => {
   return value as ProtocolErrorCode
 }
 
-const endedKey = record({ kid: kidText, status: literal('superseded', 'removed', 'compromised'), end: integer() })
+const endedKey = /* @__PURE__ */ record({
+  kid: kidText,
+  status: literal('superseded', 'removed', 'compromised'),
+  end: integer(),
+})
 
 const PIN_MEMBERS = {
   genesis: hash,
@@ -30,7 +34,7 @@ const PIN_MEMBERS = {
   vault: nullable(vaultPin),
 }
 /** `ended`: keys whose end only the client remembered (9.4). */
-const pins = record(PIN_MEMBERS, { ended: list(endedKey, MAX_ENDED) })
+const pins = /* @__PURE__ */ record(PIN_MEMBERS, { ended: list(endedKey, MAX_ENDED) })
 
 const MEMBERS = {
   version: literal(1),
@@ -45,7 +49,7 @@ const MEMBERS = {
   answer: untouched,
 }
 /** `form`: which answer it is; that about an environment if absent. */
-const evidence = record(MEMBERS, { form: evidenceForm })
+const evidence = /* @__PURE__ */ record(MEMBERS, { form: evidenceForm })
 export type Evidence = Of<typeof evidence>
 
 export interface Refusal {
