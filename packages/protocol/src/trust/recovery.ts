@@ -12,7 +12,7 @@ import { decodeProof, leafHash, proofShape, verifyInclusion } from '../log/merkl
 import { type KidState, POLICY_NAME, policyState, type Recoveries } from '../log/state.ts'
 import { type Freshness, type LogPin, stateOf, type VerifiedView, verifyTransparency } from '../log/transparency.ts'
 import { cutTrust } from './cut.ts'
-import type { Notice, Remembered } from './remember.ts'
+import { goesOn, type Notice, type Remembered } from './remember.ts'
 import { type Alarm, logPinOf, type OrgTrust, orgTrustOf, recordAlarm, type TrustStore } from './store.ts'
 
 // Section 9.4: a log that is shorter or another one than was seen goes on for this client only with a statement by the quorum of
@@ -46,6 +46,8 @@ export interface VerifiedRecovery {
   readonly before: NonNullable<LogPin['seen']>
   /** Every recovery of the log as it is now. */
   readonly recoveries: Recoveries
+  /** The leaves of its policies. */
+  readonly policyIndexes: readonly number[]
 }
 
 export async function verifyRecovery(
@@ -66,12 +68,12 @@ export async function verifyRecovery(
   const pin = { ...logPinOf(org, kept), seen: { size: keptSize, root: fromBase64url(keptRoot) } }
   const view = await verifyTransparency(answer.transparency, pin, freshness)
   ensureFirstLeaf(view, answer.inclusion, { keptSize, docHash })
-  const recoveries = recoveriesIn(view, kept, { index: keptSize, docHash })
+  const { recoveries, policyIndexes } = listsIn(view, kept, { index: keptSize, docHash })
   const directory = await verifyDirectory(view, answer satisfies DirectoryResponse, pins.genesis)
   const { payload, signers } = await verifyDocument(logRecover, answer.statement, org, directory.keyOf)
   await ensureAdmins(directory, pins, signers, keptSize)
   ensureSameLoss(payload, before)
-  return { org, docHash, payload, view, before, recoveries } as unknown as VerifiedRecovery
+  return { org, docHash, payload, view, before, recoveries, policyIndexes } as unknown as VerifiedRecovery
 }
 
 /** The statement itself is leaf `keptSize`: nothing was written to the restored log before it. */
@@ -88,13 +90,20 @@ function ensureFirstLeaf(
   ensure(isStatement, 'bad_inclusion', 'the first leaf after the kept log is not this recovery', { index })
 }
 
-/** The state names this recovery after exactly those that are known: none that lies before it may be passed over. */
-function recoveriesIn(view: VerifiedView, kept: OrgTrust, own: Recoveries[number]): Recoveries {
-  const all = stateOf(view, POLICY_NAME, policyState)?.recoveries ?? []
+/**
+ * The state names this recovery after exactly those that are known: none that lies before it may be passed over. Policies go on from those
+ * of the kept log.
+ */
+function listsIn(view: VerifiedView, kept: OrgTrust, own: Recoveries[number]) {
+  const { recoveries = [], indexes = [] } = stateOf(view, POLICY_NAME, policyState) ?? {}
   const expected = [...(kept.recoveries ?? []), own]
-  const isNext = expected.every(({ index, docHash }, i) => all[i]?.index === index && all[i]?.docHash === docHash)
+  const isNext = expected.every(
+    ({ index, docHash }, i) => recoveries[i]?.index === index && recoveries[i]?.docHash === docHash,
+  )
   ensure(isNext, 'bad_map_proof', 'the recoveries of the log are not the known ones and this one', { index: own.index })
-  return all
+  const isContinued = goesOn(kept.policyIndexes ?? indexes, indexes, own.index)
+  ensure(isContinued, 'log_fork', 'the policies of the log do not go on from those of the kept one')
+  return { recoveries, policyIndexes: indexes }
 }
 
 /** By the policy of the kept log, or the one this client has seen, whichever asks for more. */
@@ -155,7 +164,8 @@ export function adoptRecovery(
   const added = recovery.recoveries.slice(kept.recoveries?.length ?? 0)
   const dated = added.map((one, i) => (i === 0 ? { ...one, at: now } : one))
   const recoveries = [...(kept.recoveries ?? []), ...dated]
-  const next: OrgTrust = { ...kept, checkpoint: view.checkpoint.note, checkpointAt: now, recoveries }
+  const { policyIndexes } = recovery
+  const next: OrgTrust = { ...kept, policyIndexes, checkpoint: view.checkpoint.note, checkpointAt: now, recoveries }
   const notices = added.map(({ index, docHash }): Notice => ({ code: 'log_recovered', subject: `${index} ${docHash}` }))
   const detail = describe(recovery, kept)
   const alarm: Alarm = { at: now, code: 'log_recovered', detail, ...(evidence !== undefined && { evidence }) }

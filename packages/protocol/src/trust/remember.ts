@@ -3,7 +3,7 @@ import type { VerifiedDirectory } from '../directory/resolve.ts'
 import { equalBytes } from '../encoding/bytes.ts'
 import { ensure } from '../errors.ts'
 import { principalOf } from '../identity/identifiers.ts'
-import { type KidState, POLICY_NAME, type PolicyState, policyState } from '../log/state.ts'
+import { type KidState, POLICY_NAME, type PolicyState, policyState, type Recoveries } from '../log/state.ts'
 import { type LogPin, stateOf, type VerifiedView } from '../log/transparency.ts'
 import { currentAdmins } from '../vault/authority.ts'
 import type { VerifiedProject } from '../vault/project.ts'
@@ -203,9 +203,16 @@ function pinPolicy(
     const newest = Math.max(version, policyVersion)
     return { policyVersion: newest, ...given({ policyIndexes, recoverQuorum, recoveries }) }
   }
+  // A policy counts from its leaf on: dated back, it would be one by admins who are none any more.
+  const { indexes } = state
+  ensure(
+    goesOn(policyIndexes ?? indexes, indexes, readBefore(old, view)),
+    'log_fork',
+    'the policies are not those seen',
+  )
   return {
     policyVersion: version,
-    policyIndexes: state.indexes,
+    policyIndexes: indexes,
     ...given({ recoverQuorum: policy?.recoverQuorum ?? recoverQuorum }),
     ...given({ recoveries: pinRecoveries(old, view, state, notices) }),
   }
@@ -215,20 +222,28 @@ function pinPolicy(
 const given = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
 
-/** Whoever reads learns that the log was restored, also who has lost nothing by it. The list only grows, with the log. */
+/** How long the log was that was read before. A minimum says nothing of what is below it: only what was read does. */
+const readBefore = (old: OrgTrust, { org, since }: VerifiedView): number =>
+  old.checkpoint === null ? 0 : ((logPinOf(org, old).behind ?? since)?.size ?? 0)
+
+/** A list of leaves only grows, with the log. */
+export const goesOn = (known: readonly number[], now: readonly number[], size: number): boolean =>
+  known.every((index, i) => index === now[i]) && now.slice(known.length).every((index) => index >= size)
+
+/** Whoever reads learns that the log was restored, also who has lost nothing by it. */
 function pinRecoveries(
   old: OrgTrust,
-  { org, since }: VerifiedView,
+  view: VerifiedView,
   { recoveries: now = [] }: PolicyState,
   notices: Notice[],
 ): OrgTrust['recoveries'] {
   const { recoveries: known = [], checkpoint } = old
-  // A minimum says nothing of the recoveries below it: only what was read does.
-  const read = checkpoint === null ? null : (logPinOf(org, old).behind ?? since)
-  const isContinued = known.every(({ index, docHash }, i) => now[i]?.index === index && now[i]?.docHash === docHash)
+  const indexesOf = (list: Recoveries): number[] => list.map(({ index }) => index)
+  const isContinued =
+    known.every(({ docHash }, i) => now[i]?.docHash === docHash) &&
+    goesOn(indexesOf(known), indexesOf(now), readBefore(old, view))
+  ensure(isContinued, 'log_rollback', 'the recoveries of the log are not those already seen')
   const added = now.slice(known.length)
-  const isLater = added.every(({ index }) => index >= (read?.size ?? 0))
-  ensure(isContinued && isLater, 'log_rollback', 'the recoveries of the log are not those already seen')
   for (const { index, docHash } of checkpoint === null ? [] : added)
     notices.push({ code: 'log_recovered', subject: `${index} ${docHash}` })
   return now.length > 0 ? [...known, ...added] : undefined

@@ -1,8 +1,8 @@
 import { keyRotate } from '../../src/directory/documents.ts'
-import { makeDocument } from '../../src/identity/document.ts'
+import { documentHash, makeDocument } from '../../src/identity/document.ts'
 import { type KidState, kidName, POLICY_NAME, type PolicyState } from '../../src/log/state.ts'
 import { identityOf } from '../world/actors.ts'
-import { addKey, changeVault, revokeKey, rotateAgent, setCaps, setPolicy } from '../world/acts.ts'
+import { addKey, changeVault, makePolicy, revokeKey, rotateAgent, setCaps, setPolicy } from '../world/acts.ts'
 import type { World } from '../world/world.ts'
 import type { Attack, Bench } from './attack.ts'
 import { dekOf, makeDaveAdmin } from './authority.ts'
@@ -124,6 +124,37 @@ export const MEMORY_KEYS: readonly Attack[] = [
       const record = await makeDocument(keyRotate, rotation(world, deploy, ghost), [deploy, ghost])
       logKid(world, ghost.kid, record, { added: kidStateOf(world, deployNext.kid).added })
       await logHead(world, {}, ghost)
+      return readAgain(client)
+    },
+  },
+  {
+    id: 'memory-policy-dated-back',
+    row: 14,
+    title: 'a policy by a former admin, dated back to when he was one',
+    code: 'log_fork',
+    behindKeys: true,
+    run: async (world, { client }) => {
+      const { alice, dave } = world.actors
+      await revokeKey(world, dave.kid, 'removed', alice)
+      await client.learn()
+      const policy = await makePolicy(world, { ...policyOf(world), provisioners: ['agent:ag_evil'] }, [dave])
+      const indexes = [0, kidStateOf(world, dave.kid).added + 1]
+      const change = { policyVersion: 2, policyHash: documentHash(policy), indexes }
+      alterState<PolicyState>(world, POLICY_NAME, change, [policy])
+      return readAgain(client)
+    },
+  },
+  {
+    id: 'memory-policy-of-other-leaf',
+    row: 14,
+    title: 'the policy of the organisation, said to hold from an earlier leaf on',
+    code: 'log_fork',
+    behindKeys: true,
+    run: async (world, { client }) => {
+      await setPolicy(world, { ...policyOf(world), rotationGraceMs: 5 }, [world.actors.alice])
+      await client.learn()
+      const { indexes } = world.host.state(POLICY_NAME) as PolicyState
+      alterState<PolicyState>(world, POLICY_NAME, { indexes: [0, (indexes[1] as number) - 1] })
       return readAgain(client)
     },
   },

@@ -40,6 +40,23 @@ export const RESTORED_MEMORY: readonly Attack[] = [
     },
   },
   {
+    id: 'restored-policy-dated-back',
+    row: 31,
+    title: 'an honest recovery, and with it a policy put into the past the client knows',
+    code: 'log_fork',
+    run: async (world, { client }) => {
+      const { alice } = world.actors
+      const backup = backupOf(world)
+      await write(world)
+      await client.learn()
+      const statement = await makeStatement(world, await loseTo(world, backup), [alice])
+      await world.host.append([statement], world.now)
+      await setPolicy(world, { ...policyOf(world), rotationGraceMs: 0 }, [alice])
+      alterState<PolicyState>(world, POLICY_NAME, { indexes: [0, 3] })
+      return client.recover(await recoveryAnswer(world, statement))
+    },
+  },
+  {
     id: 'restored-key-writes-again',
     row: 31,
     title: 'a writer whose key the client has seen removed, and who is a writer of the restored log',

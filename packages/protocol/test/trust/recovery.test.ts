@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { documentHash, type Envelope } from '../../src/identity/document.ts'
+import { POLICY_NAME, type PolicyState } from '../../src/log/state.ts'
 import { cutTrust } from '../../src/trust/cut.ts'
 import { type AdoptedRecovery, adoptRecovery, verifyRecovery } from '../../src/trust/recovery.ts'
 import { remember } from '../../src/trust/remember.ts'
@@ -11,6 +12,7 @@ import {
   type TrustStore,
 } from '../../src/trust/store.ts'
 import { makeDaveAdmin } from '../attacks/authority.ts'
+import { alterState, policyOf } from '../attacks/powers.ts'
 import { addKey, createProject, revokeKey, setPolicy } from '../world/acts.ts'
 import { backupOf, loseTo, makeStatement, recoveryAnswer, sizeAndRoot } from '../world/recovery.ts'
 import { ORG, openWorld, type World } from '../world/world.ts'
@@ -18,7 +20,8 @@ import { codes, headOf, learn, read, round, trustOf } from './desk.ts'
 
 // Section 9.4: what a store keeps when the log is cut. The refusals are among the attacks (a restored server).
 // Catches: pins of the kept log thrown away with the rest, pins of the lost part kept, an end or a quorum forgotten.
-// Seen red: whole pins dropped, `size` not set to the cut, ended signers cut like active ones, the minimum kept.
+// Seen red: whole pins dropped, `size` not set to the cut, ended signers cut like active ones, the minimum kept; the leaves of policies
+// not taken over, and not compared.
 
 let world: World
 beforeEach(async () => {
@@ -135,6 +138,24 @@ describe('after a recovery', () => {
     const { store } = await losing(() => setPolicy(world, { ...policy, rotationGraceMs: 7 }, [alice]))
     expect(trustOf(store)).toMatchObject({ policyVersion: 1, policyIndexes: [0], recoverQuorum: 1 })
     expect(codes((await learn(world, store)).notices)).toEqual([])
+  })
+
+  it('a policy that was set before the client heard of it is believed, and none that is dated back', async () => {
+    const { alice } = world.actors
+    const store = await learnAll(world.fresh())
+    const backup = backupOf(world)
+    await world.write(world.prod, [], world.actors.bob)
+    const seen = await learnAll(store)
+    const statement = await makeStatement(world, await loseTo(world, backup), [alice])
+    await world.host.append([statement], world.now)
+    const index = world.host.leaves.length
+    await setPolicy(world, { ...policyOf(world), rotationGraceMs: 7 }, [alice])
+    const judge = async () => verifyRecovery(await recoveryAnswer(world, statement), ORG, trustOf(seen), FRESH())
+    const adopted = adoptRecovery(seen, await judge(), world.now)
+    expect(trustOf(adopted.store).policyIndexes).toEqual([0, index])
+    expect(codes((await learn(world, adopted.store)).notices)).toEqual(['policy_changed 2'])
+    alterState<PolicyState>(world, POLICY_NAME, { indexes: [0, 3] })
+    await expect(judge()).rejects.toMatchObject({ code: 'log_fork' })
   })
 })
 
