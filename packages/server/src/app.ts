@@ -3,7 +3,6 @@ import { api, ERRORS } from '@strongroom/contract'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { mountConsole } from './console/routes.ts'
 import type { Deps } from './context.ts'
-import { ApiError } from './errors.ts'
 import { answerErrors, codeOf } from './http/answer-errors.ts'
 import { type BrokenHttp, makeBrokenHttp } from './http/broken-http.ts'
 import { proxyTrust } from './http/client-address.ts'
@@ -50,6 +49,7 @@ import { vaultGroupRoutes } from './modules/vault-groups/routes.ts'
 import { vaultRoutes } from './modules/vaults/routes.ts'
 import { webhookRoutes } from './modules/webhooks/routes.ts'
 import { mountReference } from './reference/routes.ts'
+import { mountHealth } from './telemetry/health.ts'
 import { mountMetrics } from './telemetry/metrics-route.ts'
 import { observeRequests } from './telemetry/requests.ts'
 
@@ -184,13 +184,4 @@ function mountModules(app: FastifyInstance, deps: Deps): void {
   mount(app, options, 'attachments', api.attachments, attachmentRoutes)
   mount(app, options, 'catalogue', api.catalogue, catalogueRoutes)
   mount(app, options, 'webhooks', api.webhooks, webhookRoutes)
-}
-
-function mountHealth(app: FastifyInstance, deps: Deps): void {
-  app.get('/healthz', async () => ({ status: 'alive' }))
-  app.get('/readyz', async () => {
-    const answer = await deps.database.pool.query('select 1').catch(() => undefined)
-    if (!answer) throw new ApiError('not_ready', { headers: { 'retry-after': '2' } })
-    return { status: 'ready' }
-  })
 }

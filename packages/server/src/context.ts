@@ -172,6 +172,13 @@ const UNREACHABLE = new Set([
   'EAI_AGAIN',
 ])
 
+/** Whether the database is away, or does not let us in. */
+export const isUnreachable = (error: unknown): boolean =>
+  UNREACHABLE.has((error as { code?: string }).code ?? '') ||
+  /timeout exceeded when trying to connect|timeout expired|Connection terminated|not queryable/.test(
+    (error as Error).message,
+  )
+
 /** What the database says about itself, in the API's words. */
 export async function translating<T>(run: () => Promise<T>): Promise<T> {
   try {
@@ -179,12 +186,7 @@ export async function translating<T>(run: () => Promise<T>): Promise<T> {
   } catch (error) {
     const code = (error as { code?: string }).code ?? ''
     if (RETRYABLE.has(code)) throw new ApiError('overloaded', { headers: { 'retry-after': '1' } })
-    if (
-      UNREACHABLE.has(code) ||
-      /timeout exceeded when trying to connect|Connection terminated|not queryable/.test((error as Error).message)
-    ) {
-      throw new ApiError('not_ready', { headers: { 'retry-after': '2' } })
-    }
+    if (isUnreachable(error)) throw new ApiError('not_ready', { headers: { 'retry-after': '2' } })
     throw error
   }
 }

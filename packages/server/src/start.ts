@@ -8,6 +8,7 @@ import { type Database, openDatabase } from './db/database.ts'
 import { migrate } from './db/migrate.ts'
 import { type Logins, provideEmbeddedRoles, provideExternalRoles } from './db/roles.ts'
 import { checkOwner, checkSettings, checkSight } from './db/settings.ts'
+import { refusalOf } from './db/start-refusals.ts'
 import { StartError } from './errors.ts'
 import { checkChain } from './modules/funding/check-chain.ts'
 import { lockDataDirectory } from './postgres/data-lock.ts'
@@ -68,12 +69,32 @@ export async function start({ config, progress = () => undefined }: StartOptions
   }
 }
 
+interface ProvidedDatabase {
+  readonly database: Database
+  readonly worker: Database
+  readonly logins: Logins
+  readonly databaseDied: Promise<void>
+}
+
 export async function provideDatabase(
   config: Config,
   progress: (step: string) => void,
   undo: (() => Promise<void>)[],
   { migrates }: { readonly migrates: boolean } = { migrates: true },
-): Promise<{ database: Database; worker: Database; logins: Logins; databaseDied: Promise<void> }> {
+): Promise<ProvidedDatabase> {
+  try {
+    return await openIn(config, progress, undo, migrates)
+  } catch (error) {
+    throw refusalOf(error)
+  }
+}
+
+async function openIn(
+  config: Config,
+  progress: (step: string) => void,
+  undo: (() => Promise<void>)[],
+  migrates: boolean,
+): Promise<ProvidedDatabase> {
   const { logins, databaseDied } =
     config.databaseUrl === undefined
       ? await provideEmbedded(config, progress, undo)

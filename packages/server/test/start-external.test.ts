@@ -1,15 +1,18 @@
 import { chmodSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { refusalOf as refusalFor } from '../src/db/start-refusals.ts'
 import { type EmbeddedPostgres, startEmbedded } from '../src/postgres/embedded.ts'
 import { freePort, runRefused, runServer } from './process.ts'
 
 // The first start on a PostgreSQL of the operator's, durable and without our roles. Catches: roles or tables that a login made which
 // was refused then, roles that are there called missing, a role that was made and cannot be worked as, a stack trace where somebody
 // else owns the tables, a root key made beside secrets of another one. Seen red: the login checked after migrating; permission errors
-// left as they are; a root key made whatever the database holds; roles made and not granted.
+// left as they are; a root key made whatever the database holds; roles made and not granted. And a database that cannot be worked with
+// today: catches a stack trace, or a start that waits for ever. Seen red: what the database says left as it is; no limit for a connection.
 
 const directory = mkdtempSync(join(tmpdir(), 'sr-external-'))
 let postgres: EmbeddedPostgres
@@ -132,4 +135,34 @@ it('makes no root key beside secrets of another one, and goes on when that one i
   renameSync(copy, key)
   expect(await (await runServer(options)).end('SIGTERM')).toBe(0)
   expect(readFileSync(key, 'utf8')).toBe(made)
+})
+
+it('says that the database takes no writes', async () => {
+  const url = await makeLogin('standby')
+  await asSuperuser('postgres', 'grant strongroom_app, strongroom_worker to standby')
+  await (await runServer(await optionsFor(url))).end('SIGTERM')
+  await asSuperuser('standby', 'alter role standby set default_transaction_read_only = on')
+  expect(await refusalOf(url)).toMatch(/the database takes no writes: .*\n.*next step: give the address of the primary/)
+})
+
+it('does not wait for ever for a database that takes a connection and says nothing', async () => {
+  const sockets: Socket[] = []
+  const mute = createServer((socket) => void sockets.push(socket.on('error', () => undefined)))
+  await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
+  try {
+    const { port } = mute.address() as AddressInfo
+    expect(await refusalOf(`postgres://login:words@127.0.0.1:${port}/x`)).toContain('the database cannot be reached')
+  } finally {
+    for (const socket of sockets) socket.destroy()
+    mute.close()
+  }
+})
+
+it.each([
+  ['55P03', 'canceling statement due to lock timeout', 'database_busy'],
+  ['53100', 'could not extend file', 'database_full'],
+  ['57P01', 'terminating connection due to administrator command', 'database_unreachable'],
+  [undefined, 'Connection terminated unexpectedly', 'database_unreachable'],
+])('has words for a database that says %s', (code, message, refusal) => {
+  expect(refusalFor(Object.assign(new Error(message), { code }))).toMatchObject({ name: 'StartError', code: refusal })
 })

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import pg from 'pg'
 import { StartError } from '../errors.ts'
+import { CONNECT_MS } from './start-refusals.ts'
 
 // Plain SQL, forward only, each file in one transaction, all under one lock, so that several processes may start at once.
 
@@ -36,7 +37,12 @@ export async function migrate({
   progress = () => undefined,
   onlyCheck = false,
 }: MigrateOptions): Promise<void> {
-  const client = new pg.Client({ ...connection, options: '-c search_path=strongroom -c lock_timeout=60000' })
+  const client = new pg.Client({
+    ...connection,
+    options: '-c search_path=strongroom -c lock_timeout=60000',
+    connectionTimeoutMillis: CONNECT_MS,
+  })
+  client.on('error', () => undefined)
   await client.connect()
   try {
     await client.query('select pg_advisory_lock($1)', [LOCK])

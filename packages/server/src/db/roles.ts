@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { StartError } from '../errors.ts'
 import { checkSight } from './settings.ts'
+import { CONNECT_MS, unreachable } from './start-refusals.ts'
 
 // Who logs in as what. Tables belong to an owner that only migrates; the server works as roles that own nothing, so that
 // row-level security holds for them.
@@ -48,16 +49,14 @@ export async function provideEmbeddedRoles(superuser: pg.ClientConfig): Promise<
 }
 
 async function connectTo(connection: pg.ClientConfig): Promise<pg.Client> {
-  const client = new pg.Client(connection)
+  const client = new pg.Client({ ...connection, connectionTimeoutMillis: CONNECT_MS })
+  // One that breaks fails the statement that waits on it; without a listener it would end the process as well.
+  client.on('error', () => undefined)
   try {
     await client.connect()
     return client
   } catch (cause) {
-    throw new StartError(
-      'database_unreachable',
-      `the database cannot be reached: ${(cause as Error).message}`,
-      'check DATABASE_URL, that PostgreSQL runs, and that it accepts connections from here',
-    )
+    throw unreachable(cause)
   }
 }
 

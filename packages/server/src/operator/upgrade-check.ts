@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import pg from 'pg'
 import type { Config } from '../config.ts'
 import { compare, migrations } from '../db/migrate.ts'
+import { CONNECT_MS, unreachable } from '../db/start-refusals.ts'
 import { StartError } from '../errors.ts'
 import { lockDataDirectory } from '../postgres/data-lock.ts'
 import { startEmbedded } from '../postgres/embedded.ts'
@@ -53,15 +54,12 @@ export async function checkUpgrade(config: Config, { progress }: OperatorOptions
 }
 
 async function check(connection: pg.ClientConfig, program: string): Promise<UpgradeCheck> {
-  const client = new pg.Client(connection)
+  const client = new pg.Client({ ...connection, connectionTimeoutMillis: CONNECT_MS })
+  client.on('error', () => undefined)
   try {
     await client.connect()
   } catch (cause) {
-    throw new StartError(
-      'database_unreachable',
-      `the database cannot be reached: ${(cause as Error).message}`,
-      'check DATABASE_URL, and that PostgreSQL runs',
-    )
+    throw unreachable(cause)
   }
   try {
     await client.query('begin read only')
