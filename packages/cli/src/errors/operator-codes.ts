@@ -29,6 +29,11 @@ export const OPERATOR_CODES = {
     exitCode: INVALID,
     about: 'There is a file of this name already. A backup is not written over it.',
   },
+  archive_unwritable: {
+    exitCode: INVALID,
+    about:
+      'The backup cannot be written where it was wanted: no such folder, no room, or not yours. Nothing was left there.',
+  },
   archive_unreadable: { exitCode: INVALID, about: 'The file is no backup that this version can read.' },
   archive_damaged: {
     exitCode: UNVERIFIED,

@@ -202,13 +202,15 @@ async function openHeader(
 }
 
 async function openArchive(file: string): Promise<FileHandle> {
-  return open(file, 'r').catch(() => {
-    throw new OperatorError(
-      'archive_unreadable',
-      `${file} cannot be read`,
-      'check the name of the file and its permissions',
-    )
-  })
+  const handle = await open(file, 'r').catch(() => undefined)
+  // A folder can be opened as well, and not be read.
+  if (handle && !(await handle.stat()).isDirectory()) return handle
+  await handle?.close()
+  throw new OperatorError(
+    'archive_unreadable',
+    `${file} cannot be read`,
+    'check the name of the file and its permissions',
+  )
 }
 
 /** Refuses a key or passphrase that the archive is not locked with. */

@@ -3,6 +3,7 @@ import { inOrg } from '../context.ts'
 import type { Db } from '../db/database.ts'
 import type { RootKey } from '../secrets/root-key.ts'
 import { type ArchiveLock, type ArchiveWriter, createArchive } from './archive.ts'
+import { unwritable } from './archive-place.ts'
 import { type LogEnd, logEnd } from './log-root.ts'
 import { asOwner, listOrgs, nameOrg, type OperatorDeps, recordOperator } from './operator-deps.ts'
 import { OperatorError } from './operator-error.ts'
@@ -53,7 +54,9 @@ export async function backup(
   lock: ArchiveLock = deps,
   onRows: (rows: number) => void = () => undefined,
 ): Promise<BackupReport> {
-  const archive = await createArchive(file, lock)
+  const archive = await createArchive(file, lock).catch((error: unknown) => {
+    throw unwritable(file, error)
+  })
   try {
     await recordEverywhere(deps, 'operator.backup')
     const { head, tail } = await asOwner(deps, 'repeatable read', (db) => writeAll(deps, db, counted(archive, onRows)))
@@ -70,7 +73,7 @@ export async function backup(
     }
   } catch (error) {
     await archive.abandon()
-    throw error
+    throw unwritable(file, error)
   }
 }
 

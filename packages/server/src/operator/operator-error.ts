@@ -17,6 +17,7 @@ export type OperatorErrorCode =
   | 'archive_key_wrong'
   | 'archive_other_version'
   | 'archive_unreadable'
+  | 'archive_unwritable'
   | 'database_not_empty'
   | 'log_inconsistent'
   | 'org_ambiguous'
