@@ -13,7 +13,9 @@ import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a code that cannot be explained, a setting that would unpin an organisation, a report that names people, places or
-// secrets, a doctor that is well although the server is gone or is none, or that says of a damaged file only that it is or of a whole one (seen red) to move it away, a pinned Node that is not the repository's,
+// secrets, a doctor that is well although the server is gone or is none, or that says of a damaged file only that it is or of a whole one (seen
+// red) to move it away, a pinned Node that is not the repository's,
+// a server that is there and cannot work called absent, with the advice to start another (seen red),
 // an address of the console that leads nowhere (seen red: /log and /access), help with another command than was asked for (seen red).
 
 let world: World
@@ -116,6 +118,53 @@ it('says what is wrong and how to fix it: no server, another server, a clock tha
     detail: expect.stringContaining(`${trust} could not be read (EISDIR)`),
     fix: 'Check the path, and that this user may read it.',
   })
+})
+
+it('tells a server that cannot work, or that has another name, from one that is not there', async () => {
+  const refuse = (status: number, code: string) =>
+    [status, JSON.stringify({ error: { code, requestId: 'r' } })] as const
+  const setUp = [200, '{"needed":false}'] as const
+  let answers: Readonly<Record<string, readonly [number, string]>> = {}
+  const server = createServer((request, response) => {
+    const [status, body] = answers[request.url ?? ''] ?? refuse(404, 'route_not_found')
+    response.writeHead(status, { 'x-request-id': 'r' }).end(body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const url = `http://127.0.0.1:${port}`
+  const doctor = async () => ((await machine.call(['doctor', '--json', '--server', url])).json().data as Doctor).checks
+  const found = async () => (await doctor()).find(({ name }) => name === 'server')
+
+  for (const away of [
+    { '/api/v1/platform/setup': refuse(503, 'not_ready') },
+    { '/api/v1/platform/setup': setUp, '/readyz': refuse(503, 'not_ready') },
+  ]) {
+    answers = away
+    expect(await found()).toMatchObject({
+      state: 'failed',
+      code: 'server_not_ready',
+      fix: expect.stringContaining('database_unavailable'),
+    })
+  }
+  answers = { '/api/v1/platform/setup': refuse(503, 'not_ready') }
+  for (const command of [
+    ['up', '--port', String(port)],
+    ['init', '--server', url],
+  ])
+    expect((await machine.call([...command, '--json'])).error(), command.join(' ')).toMatchObject({
+      code: 'server_not_ready',
+      exitCode: 7,
+    })
+
+  answers = { '/api/v1/platform/setup': refuse(421, 'wrong_host') }
+  expect(await found()).toMatchObject({
+    code: 'server_wrong_host',
+    fix: expect.stringContaining('adds 127.0.0.1 to STRONGROOM_HOSTS'),
+  })
+  // A proxy may not pass the question on.
+  answers = { '/api/v1/platform/setup': setUp }
+  expect(await found()).toMatchObject({ state: 'ok' })
+  await new Promise((resolve) => server.close(resolve))
 })
 
 it('explains every code there is: of this program, the server, the protocol and the SDK', async () => {

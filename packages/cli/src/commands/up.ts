@@ -74,9 +74,10 @@ function readyEvent(cli: Cli, type: 'ready' | 'running', state: UpState, more: o
 
 /** True if the address is taken by a Strongroom server, which is said; refuses if by anything else. */
 async function isRunning(cli: Cli, { url, port, data }: Place, wantsReset: boolean): Promise<boolean> {
-  const { probe } = await import('../up/probe.ts')
+  const { probe, refusedBy } = await import('../up/probe.ts')
   const found = await probe(url)
   if (found.kind === 'nothing') return false
+  if (found.kind === 'refusing') throw refusedBy(url, found)
   if (found.kind === 'other')
     throw new CliError('port_taken', `port ${port} is taken by another program`, {
       fix: `stop that program, or choose another port: ${programName(cli.io)} up --port ${port + 1}`,

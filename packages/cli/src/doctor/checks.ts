@@ -3,11 +3,13 @@ import { type Cli, serverOf } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { readConfigFile } from '../place/config-file.ts'
-import { probe } from '../up/probe.ts'
+import { ensureReady, probe, refusedBy } from '../up/probe.ts'
 import { type Check, type Checked, failedWith, skipped } from './check.ts'
 
 const LEAST_NODE = [20, 19] as const
 const MOST_SKEW_MS = 60_000
+/** Longer than a server waits for a database that says nothing. */
+const PATIENCE_MS = 12_000
 
 const node: Check = {
   name: 'node',
@@ -67,12 +69,14 @@ const server: Check = {
     const url = await addressOf(cli)
     if (url === undefined) return skipped('server', 'this machine knows none yet')
     const before = Date.now()
-    const found = await probe(url, 10_000)
+    const found = await probe(url, PATIENCE_MS)
+    if (found.kind === 'refusing') throw refusedBy(url, found)
     if (found.kind !== 'strongroom')
       throw new CliError('server_not_running', `no Strongroom server answers at ${url}`, {
         fix: 'strongroom up   starts one here; otherwise check the address and the network',
       })
     const ms = Date.now() - before
+    await ensureReady(url, PATIENCE_MS)
     return [
       { name: 'server', state: 'ok', detail: `${url}   version ${await versionOf(url)}   ${ms} ms` },
       clockOf(found.clockMs),

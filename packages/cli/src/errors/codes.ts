@@ -201,6 +201,16 @@ export const CLI_CODES = {
     exitCode: EXIT.unavailable,
     about: 'There is no server at this address. `strongroom up` starts one on this machine.',
   },
+  server_not_ready: {
+    exitCode: EXIT.unavailable,
+    about:
+      'There is a server at this address, and it cannot work now: its database is away, hangs or takes no writes. The log of the server says which, in lines with `database_unavailable`. Starting another server does not help.',
+  },
+  server_wrong_host: {
+    exitCode: EXIT.unavailable,
+    about:
+      'There is a server at this address, and it does not answer for this name. Whoever runs it adds the name to STRONGROOM_HOSTS; a proxy in front of it has to pass the name on.',
+  },
   server_not_installed: {
     exitCode: EXIT.unavailable,
     about: 'The server is a package of its own, and it is not installed beside this program.',

@@ -1,7 +1,7 @@
 import { type Cli, serverOf } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { localServers } from '../up/local-server.ts'
-import { type Probed, probe } from '../up/probe.ts'
+import { type Probed, probe, refusedBy } from '../up/probe.ts'
 import { programName } from '../up/screen.ts'
 
 const DEFAULT_URL = 'http://127.0.0.1:8420'
@@ -12,6 +12,7 @@ export interface FoundServer {
 }
 
 function notThere(cli: Cli, url: string, found: Probed): CliError {
+  if (found.kind === 'refusing') return refusedBy(url, found)
   const isLocal = /^https?:\/\/(127\.|localhost|\[::1\])/.test(url)
   const start = `${programName(cli.io)} up`
   return new CliError('server_not_running', `no Strongroom server answers at ${url}`, {
