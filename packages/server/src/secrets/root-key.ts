@@ -1,5 +1,16 @@
 import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyObject, randomBytes } from 'node:crypto'
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import type { Database } from '../db/database.ts'
@@ -57,7 +68,7 @@ function decode(text: string, from: string): Buffer {
     throw new StartError(
       'root_key_invalid',
       `the root key from ${from} is not 32 bytes in base64url`,
-      "make one: node -p \"require('crypto').randomBytes(32).toString('base64url')\"",
+      "put your copy of the key back; only a new server gets a new one: node -p \"require('crypto').randomBytes(32).toString('base64url')\"",
     )
   }
   return bytes
@@ -91,7 +102,7 @@ export function copyRootKeyFile(from: string, to: string): void {
   writeDurably(to, `${bytesOf(from).toString('base64url')}\n`)
 }
 
-/** A new one, whole and on disk when this returns. */
+/** A new one, whole and on disk when this returns. Where another process has just made one, that one is kept: it may have sealed with it. */
 export function makeRootKeyFile(file: string): void {
   writeDurably(file, `${randomBytes(ROOT_KEY_BYTES).toString('base64url')}\n`)
 }
@@ -131,13 +142,28 @@ function writeDurably(file: string, text: string): void {
 
 function writeWhole(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true, mode: 0o711 })
-  const draft = `${file}.${process.pid}`
+  // Not the number of this process: in containers those that share the folder have the same one, and so has the next start after a kill.
+  const draft = `${file}.${randomBytes(6).toString('hex')}`
   const handle = openSync(draft, 'wx', 0o600)
   writeSync(handle, text)
   fsyncSync(handle)
   closeSync(handle)
-  renameSync(draft, file)
+  putInPlace(draft, file)
   const directory = openSync(dirname(file), 'r')
   fsyncSync(directory)
   closeSync(directory)
+}
+
+const NO_LINKS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+
+/** A link takes no other's place, as a rename would. */
+function putInPlace(draft: string, file: string): void {
+  try {
+    linkSync(draft, file)
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException
+    if (NO_LINKS.has(code)) renameSync(draft, file)
+    else if (code !== 'EEXIST') throw error
+  }
+  rmSync(draft, { force: true })
 }

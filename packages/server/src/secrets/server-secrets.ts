@@ -33,7 +33,7 @@ export async function provideServerSecret(
     throw new StartError(
       'root_key_wrong',
       `the root key does not open the secret ${name} in the database`,
-      'start with the root key this database was last used with',
+      'start with the root key this database was last used with; where a change of it was cut short: strongroom admin rotate-root-key',
     )
   return secret
 }
