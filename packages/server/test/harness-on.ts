@@ -55,7 +55,8 @@ export async function harnessOn(
 ): Promise<Harness> {
   // Made by whoever writes into it first.
   const data = join(tmpdir(), `sr-data-${randomUUID()}`)
-  const config: Config = { ...readConfig({ STRONGROOM_LOG_LEVEL: 'silent', STRONGROOM_DATA: data }, []), ...overrides }
+  const { STRONGROOM_LOG_LEVEL = 'silent' } = process.env
+  const config: Config = { ...readConfig({ STRONGROOM_LOG_LEVEL, STRONGROOM_DATA: data }, []), ...overrides }
   const open = (connection: Copy['app'], poolSize: number): Database =>
     openDatabase({ connection, poolSize, patience }, () => undefined)
   const database = open(logins.app, config.poolSize)
