@@ -92,6 +92,7 @@ async function call(
   throw new ApiError(body.error, response.status, Number.isFinite(retryAfter) ? retryAfter : undefined)
 }
 
+/** Every route of the API by noun and name, as it answers: nothing is verified or decrypted, which `Strongroom` is for. */
 export function createClient(options: ClientOptions): Client {
   const group = (routes: Routes) =>
     Object.fromEntries(

@@ -34,6 +34,7 @@ export type LicenseProblem =
   | 'expired'
   | 'other_product'
 
+/** The key of a licence is not to be believed, or not for this; `problem` says why. */
 export class LicenseVerificationError extends Error {
   override name = 'LicenseVerificationError'
   readonly problem: LicenseProblem

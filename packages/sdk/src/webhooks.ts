@@ -20,6 +20,7 @@ export interface WebhookEvent {
 
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
+/** What came is not signed with the secret of the endpoint, or too long ago. Answer 400, and use nothing of it. */
 export class WebhookVerificationError extends Error {
   override name = 'WebhookVerificationError'
 }

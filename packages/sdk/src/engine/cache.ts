@@ -8,6 +8,7 @@ export interface CacheStore {
   delete(key: string): Promise<void>
 }
 
+/** A cache that ends with the process. */
 export function memoryCache(): CacheStore {
   const kept = new Map<string, Uint8Array>()
   return {

@@ -117,6 +117,7 @@ export interface Simulation {
   } | null
 }
 
+/** An agent is named by its id, `agt_…`, wherever one is asked for. */
 export interface Agents {
   list(params?: ListParams & { readonly status?: 'active' | 'archived' }, options?: RequestOptions): PagePromise<Agent>
   get(agent: string, options?: RequestOptions): ApiPromise<Agent>
@@ -137,6 +138,7 @@ export interface Agents {
     },
     options?: RequestOptions,
   ): ApiPromise<Agent>
+  /** For good: its API key is dead from the next request on. */
   archive(agent: string, options?: RequestOptions): ApiPromise<void>
   /** An agent whose private keys stay where they are made; see `requestEndorsement`, `pendingKeys` and `endorse`. */
   enrol(agent: Omit<NewAgent, 'vaults' | 'keys'>, options?: RequestOptions): ApiPromise<EnrolledAgent>
@@ -164,10 +166,12 @@ export interface Agents {
     rotation: RuntimeKeyRotation,
     options?: RequestOptions & { readonly onProgress?: (done: number, total: number) => void },
   ): ApiPromise<{ readonly keyId: string; readonly rewrapped: number }>
+  /** In tenants: its own, and those it has from groups. */
   roles(
     agent: string,
     options?: RequestOptions,
   ): ApiPromise<{ readonly direct: readonly RoleEntry[]; readonly inherited: readonly RoleEntry[] }>
+  /** In place of all its own. */
   setRoles(
     agent: string,
     direct: readonly RoleEntry[],

@@ -51,6 +51,7 @@ export interface Items {
     vault: string,
     options?: RequestOptions & { readonly status?: 'active' | 'archived' },
   ): ApiPromise<readonly ItemSummary[]>
+  /** With its values, verified; both by id or name. */
   get(vault: string, item: string, options?: RequestOptions): ApiPromise<Item>
   create(vault: string, item: NewItem, options?: RequestOptions): ApiPromise<Item>
   /** Any number of new items, 500 at a time. */
@@ -61,6 +62,7 @@ export interface Items {
   ): ApiPromise<readonly { readonly itemId: string; readonly name: string }[]>
   /** Writes nothing where name, website, labels and flags are so already; a value that is given is written also where it is the same. */
   update(vault: string, item: string, change: ItemChange, options?: RequestOptions): ApiPromise<Item>
+  /** Its values are encrypted anew under the key of the other vault. */
   move(vault: string, item: string, to: { readonly vault: string }, options?: RequestOptions): ApiPromise<Item>
   archive(vault: string, item: string, options?: RequestOptions): ApiPromise<void>
   /** Makes an archived item active again, with the values it had. */

@@ -58,7 +58,9 @@ export interface VerifyPolicy {
 export interface StrongroomOptions {
   /** The credential string of an agent; in place of server, apiKey, privateKey, agentId and trustAnchor. */
   readonly bundle?: string
+  /** `https://host`, where the server is. */
   readonly server?: string
+  /** Of an agent; a function is asked before every request. */
   readonly apiKey?: string | (() => string | Promise<string>)
   /** Of a person; not together with an API key. */
   readonly accessToken?: string | (() => string | Promise<string>)
@@ -71,7 +73,9 @@ export interface StrongroomOptions {
   readonly userId?: string
   /** `vta1.…`; may be absent once the trust store knows the organisation. */
   readonly trustAnchor?: string
+  /** What this client has seen and pinned: in Node a file, in browsers IndexedDB. `memoryTrust()` forgets it with the process. */
   readonly trustStore?: TrustKeeper
+  /** What is accepted beyond signatures and proofs, which are never optional. */
   readonly verify?: VerifyPolicy
   /** Ciphertexts and proofs for when the server cannot be reached. */
   readonly cache?: CacheStore | false
@@ -82,10 +86,14 @@ export interface StrongroomOptions {
   readonly storageOrigins?: readonly string[]
   /** Of one attempt, in milliseconds; 30 seconds if absent. */
   readonly timeout?: number
+  /** How often a request that failed is sent again; twice if absent. */
   readonly maxRetries?: number
   readonly retry?: Partial<RetryPolicy>
+  /** Told of requests, verifications and reveals; never of values. */
   readonly hooks?: Hooks
+  /** Such as `console`. Nothing is logged without one. */
   readonly logger?: Logger
+  /** The least that is logged; `warn` if absent. */
   readonly logLevel?: LogLevel
   /** Added to this client's own. */
   readonly userAgent?: string

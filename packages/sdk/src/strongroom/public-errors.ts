@@ -16,18 +16,20 @@ export class ConfigError extends StrongroomError {
 }
 export type ConfigMembers = Partial<ErrorMembers> & { readonly missing?: readonly string[] }
 
+/** How many requests there may still be, and until when that counts. */
 export interface RateLimit {
   readonly limit: number
   readonly remaining: number
   readonly resetAt: Date
 }
 
+/** One thing that is wrong with a request. */
 export interface Issue {
   readonly path: string
   readonly message: string
 }
 
-/** 400 and 422, or refused here before it was sent. */
+/** 400, 413 and 422, or refused here before it was sent. */
 export class ValidationError extends ApiError {
   override name = 'ValidationError'
   get issues(): readonly Issue[] {
@@ -35,9 +37,11 @@ export class ValidationError extends ApiError {
     return (problems ?? []).map(({ path = '', problem = '' }) => ({ path, message: problem }))
   }
 }
+/** 401: the credential is missing, wrong or over. */
 export class AuthenticationError extends ApiError {
   override name = 'AuthenticationError'
 }
+/** 403: the credential is known, and may not do this. `required` names what it lacks. */
 export class PermissionDeniedError extends ApiError {
   override name = 'PermissionDeniedError'
   /** The machine permissions the route needs. */
@@ -46,6 +50,7 @@ export class PermissionDeniedError extends ApiError {
     return permission === undefined ? [] : [permission]
   }
 }
+/** 404: there is no such thing, or not for this caller. */
 export class NotFoundError extends ApiError {
   override name = 'NotFoundError'
   /** Names that look like the one that was asked for. */
@@ -80,6 +85,7 @@ export class BudgetExceededError extends ApiError {
     return (this.details ?? {}) as object
   }
 }
+/** 429, after the retries of this client: `retryAfterMs` says when to ask again. */
 export class RateLimitError extends ApiError {
   override name = 'RateLimitError'
   get retryAfterMs(): number {
@@ -89,6 +95,7 @@ export class RateLimitError extends ApiError {
     return rateLimitOf(this.headers)
   }
 }
+/** 5xx, after the retries of this client. With a bug of the server, quote the `requestId`. */
 export class ServerError extends ApiError {
   override name = 'ServerError'
 }
@@ -110,6 +117,7 @@ export class ConnectionError extends TransportError {
 }
 export type ConnectionMembers = ConstructorParameters<typeof TransportError>[1] & { readonly host: string }
 
+/** One attempt took longer than `timeout`. */
 export class TimeoutError extends ConnectionError {
   override name = 'TimeoutError'
   readonly afterMs: number
@@ -167,6 +175,7 @@ export class AmbiguousReferenceError extends StrongroomError {
   }
 }
 
+/** Refused here, whatever the server said: keys and signatures decide. */
 export class CryptoError extends StrongroomError {
   override name = 'CryptoError'
 }
@@ -174,10 +183,12 @@ export class CryptoError extends StrongroomError {
 export class NoWrappedKeyError extends CryptoError {
   override name = 'NoWrappedKeyError'
 }
+/** What was verified does not open with the key of the vault. */
 export class DecryptionError extends CryptoError {
   override name = 'DecryptionError'
 }
 
+/** What was being verified. */
 export type VerificationStage = 'log' | 'signer' | 'checkpoint' | 'wrapped-key' | 'content' | 'attachment'
 
 export interface VerificationMembers extends ErrorMembers {
@@ -201,12 +212,15 @@ export class VerificationError extends CryptoError {
     this.details = details
   }
 }
+/** A signature is not that of the key it names. */
 export class SignatureInvalidError extends VerificationError {
   override name = 'SignatureInvalidError'
 }
+/** The signer is unknown, has ended, may not sign this, or is not the one that was pinned. */
 export class SignerUntrustedError extends VerificationError {
   override name = 'SignerUntrustedError'
 }
+/** A proof does not lead to what the log has signed. */
 export class ProofInvalidError extends VerificationError {
   override name = 'ProofInvalidError'
 }
@@ -214,6 +228,7 @@ export class ProofInvalidError extends VerificationError {
 export class RollbackError extends VerificationError {
   override name = 'RollbackError'
 }
+/** Content is not the one its signed metadata names. */
 export class IntegrityError extends VerificationError {
   override name = 'IntegrityError'
 }

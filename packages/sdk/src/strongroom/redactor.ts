@@ -140,6 +140,7 @@ function matchAt(root: Node, text: string, at: number): Match {
   return { name, length, isOpen: node.next.size > 0 }
 }
 
+/** Masks these values in text that comes in pieces, also where one is cut in two. Call `end()` for what is still held back. */
 export function makeRedactor(
   values: Iterable<readonly [name: string, bytes: Uint8Array]>,
   { label = (name) => `‹${name}›` }: RedactorOptions = {},

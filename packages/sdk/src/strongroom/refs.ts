@@ -22,6 +22,7 @@ export function parseRef(text: string): ParsedRef | null {
   }
 }
 
+/** `sr://vault/item/field`, with whatever the names hold. */
 export const formatRef = ({ vault, item, field }: ParsedRef): SecretRef =>
   `${SCHEME}${partOf(vault)}/${partOf(item)}/${partOf(field)}` as SecretRef
 

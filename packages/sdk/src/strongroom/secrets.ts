@@ -38,12 +38,14 @@ export interface EnvOptions extends RequestOptions {
 export type TryResult = { ok: true; secret: Secret } | { ok: false; error: StrongroomError }
 
 export interface Secrets {
+  /** One value of `sr://vault/item/field`: fetched, verified, and only then decrypted. `reveal()` of it is the one way to the value. */
   get(ref: SecretRef | string, options?: RequestOptions): ApiPromise<Secret>
   /** All or nothing. */
   getAll<K extends string>(
     refs: Readonly<Record<K, SecretRef | string>>,
     options?: RequestOptions,
   ): ApiPromise<Record<K, Secret>>
+  /** Each by itself: one that fails does not hold up the others. */
   tryGetAll<K extends string>(
     refs: Readonly<Record<K, SecretRef | string>>,
     options?: RequestOptions,
@@ -52,9 +54,11 @@ export interface Secrets {
   set(ref: SecretRef | string, value: string | Uint8Array, options?: SetOptions): ApiPromise<SetResult>
   /** Removes one field. */
   remove(ref: SecretRef | string, options?: RequestOptions): ApiPromise<void>
+  /** Whatever of a vault, a project or a licence is marked for the environment, in one request; or the references that are named. */
   env(source: EnvSource, options?: EnvOptions): ApiPromise<EnvBundle>
   /** The environment as it is, and again with each change. */
   watch(source: EnvSource, options?: WatchOptions): AsyncIterable<EnvChange>
+  /** Null for what is no reference. */
   parseRef(text: string): ParsedRef | null
 }
 

@@ -90,6 +90,7 @@ export {
   CryptoError,
   DecryptionError,
   IntegrityError,
+  type Issue,
   NotCachedError,
   NotFoundError,
   NoWrappedKeyError,

@@ -70,6 +70,7 @@ export interface RotateVaultKey {
 }
 
 export interface Vaults {
+  /** As the server says it: what it says of one vault is verified by `get`. */
   list(options?: RequestOptions): ApiPromise<readonly Vault[]>
   /** By id or name, verified. */
   get(vault: string, options?: RequestOptions): ApiPromise<Vault>
