@@ -204,7 +204,7 @@ async function makeAgent(place: { env: Record<string, string>; cwd: string }): P
   await create.answers('Create it?', '')
   await create.sees('✓ Vault keys      1 wrapped for it, signed by you')
   await create.sees('✓ Profile saved   "checkout-bot"')
-  await create.sees('strongroom agent bundle checkout-bot > checkout-bot.bundle')
+  await create.sees('strongroom agent bundle checkout-bot --out checkout-bot.bundle')
   await create.sees(/Next +strongroom run --profile checkout-bot -- printenv STRIPE_SECRET_KEY/)
   expect(await create.ended).toMatchObject({ code: 0 })
   expect(create.screen()).not.toContain('srb1')
