@@ -35,6 +35,8 @@ async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore
       const request = work(transaction.objectStore(STORE))
       transaction.oncomplete = () => resolve(request.result)
       transaction.onerror = () => reject(transaction.error)
+      // A disk that is full ends it without an error of its own.
+      transaction.onabort = () => reject(transaction.error)
     })
   } finally {
     database.close()
@@ -43,13 +45,16 @@ async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore
 
 const ME = 'me'
 
-export async function rememberDevice(device: Device): Promise<void> {
+async function store(device: Device): Promise<void> {
   const key = await crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, false, ['encrypt', 'decrypt'])
   const iv = crypto.getRandomValues(new Uint8Array(12))
   const text = new TextEncoder().encode(JSON.stringify(device))
   const sealed = await crypto.subtle.encrypt({ name: 'AES-GCM', iv }, key, text)
   await inStore('readwrite', (store) => store.put({ key, iv, sealed } satisfies Kept, ME))
 }
+
+/** Where a browser keeps nothing, it asks for the device secret again; nobody loses for it what they are about to be shown, or stays outside. */
+export const rememberDevice = (device: Device): Promise<void> => store(device).catch(() => undefined)
 
 export async function knownDevice(): Promise<Device | undefined> {
   const kept = await inStore<Kept | undefined>('readonly', (store) => store.get(ME))
