@@ -1,4 +1,4 @@
-import type { ComponentProps } from 'react'
+import type { ComponentProps, MouseEvent } from 'react'
 import { classes } from './classes.ts'
 
 type Kind = 'primary' | 'secondary' | 'quiet' | 'danger'
@@ -25,13 +25,20 @@ export interface ButtonProps extends ComponentProps<'button'> {
   readonly busy?: boolean
 }
 
-export function Button({ kind, busy = false, disabled, className, type = 'button', children, ...rest }: ButtonProps) {
+export function Button({ kind, busy, disabled, className, type = 'button', onClick, children, ...rest }: ButtonProps) {
+  const isOnce = type === 'submit' || busy !== undefined
+  // A page that is busy hears both presses of a double click before it can say that the work is under way.
+  const press = (event: MouseEvent<HTMLButtonElement>): void => {
+    if (isOnce && event.detail > 1) event.preventDefault()
+    else onClick?.(event)
+  }
   return (
     <button
       type={type}
       disabled={disabled || busy}
       aria-busy={busy || undefined}
       className={classes(buttonClasses(kind), className)}
+      onClick={press}
       {...rest}
     >
       {children}

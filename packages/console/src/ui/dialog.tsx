@@ -13,13 +13,18 @@ interface Members {
   readonly open: boolean
   onClose(): void
   readonly children: ReactNode
+  /** A press beside it is often a slip. `keys`: something typed would be lost by it; `buttons`: what is shown once would, by Escape too. */
+  readonly closesBy?: 'anything' | 'keys' | 'buttons'
 }
 
 // As high as what it lies over: what is opened later comes later in the page, and dims a drawer below it.
 const OVERLAY = 'fixed inset-0 z-50 bg-[rgb(0_0_0/0.35)]'
 
-function Frame({ title, open, onClose, children, place }: Members & { readonly place: string }) {
+type FrameMembers = Members & { readonly place: string }
+
+function Frame({ title, open, onClose, children, place, closesBy = 'anything' }: FrameMembers) {
   const focusBack = useFocusBack(open)
+  const stayUnless = (closes: boolean) => (event: Event) => closes || event.preventDefault()
   return (
     <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Radix.Portal>
@@ -27,6 +32,8 @@ function Frame({ title, open, onClose, children, place }: Members & { readonly p
         <Radix.Content
           aria-describedby={undefined}
           onCloseAutoFocus={focusBack}
+          onPointerDownOutside={stayUnless(closesBy === 'anything')}
+          onEscapeKeyDown={stayUnless(closesBy !== 'buttons')}
           className={classes('fixed z-50 overflow-auto border border-rule bg-surface shadow-overlay', place)}
         >
           <header className="sticky top-0 z-10 flex items-center justify-between gap-4 border-b border-rule bg-surface px-5 py-3">
@@ -80,13 +87,15 @@ export function FormDialog({
   children,
   ...members
 }: FormMembers) {
+  const [isTyped, setTyped] = useState(false)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     onSubmit()
   }
   return (
-    <Dialog {...members}>
-      <form onSubmit={submit} className="grid gap-4 p-5">
+    // What comes of a change that is under way is told here.
+    <Dialog closesBy={busy ? 'buttons' : isTyped ? 'keys' : 'anything'} {...members}>
+      <form onSubmit={submit} onInput={() => setTyped(true)} className="grid gap-4 p-5">
         {children}
         {problem !== undefined && problem !== null && <ProblemNote error={problem} />}
         {cli !== undefined && <CopyLine label="Copy as CLI" text={cli} />}

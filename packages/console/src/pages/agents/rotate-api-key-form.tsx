@@ -57,7 +57,7 @@ function NewApiKey({ agent, apiKey, onClose }: NewMembers) {
     }
   }
   return (
-    <Dialog title="The new API key" open onClose={onClose}>
+    <Dialog title="The new API key" open onClose={onClose} closesBy="buttons">
       <div className="grid gap-4 p-5">
         <CopyLine label="Shown this once" text={apiKey.reveal()} />
         <BundleInput

@@ -54,7 +54,7 @@ async function rotateWith(agent: Agent, text: string, onReady: (ready: Ready) =>
 
 function Frame({ agent, onClose, children }: { readonly agent: Agent; onClose(): void; readonly children: ReactNode }) {
   return (
-    <Dialog title={`Another private key for ${agent.name}`} open onClose={onClose}>
+    <Dialog title={`Another private key for ${agent.name}`} open onClose={onClose} closesBy="keys">
       <div className="grid gap-4 p-5">{children}</div>
     </Dialog>
   )

@@ -107,7 +107,7 @@ interface LinkMembers {
 
 function InviteLink({ link, email, onClose }: LinkMembers) {
   return (
-    <Dialog title="The link, shown this once" open onClose={onClose}>
+    <Dialog title="The link, shown this once" open onClose={onClose} closesBy="buttons">
       <div className="grid gap-4 p-5">
         <CopyLine label={`For ${email} alone`} text={`${location.origin}/join#${link}`} />
         <p>

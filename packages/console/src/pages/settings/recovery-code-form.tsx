@@ -19,7 +19,7 @@ export function RecoveryCodeForm({ onClose }: { onClose(): void }) {
   })
   if (renew.data)
     return (
-      <Dialog title="Your new recovery kit" open onClose={onClose}>
+      <Dialog title="Your new recovery kit" open onClose={onClose} closesBy="buttons">
         <KitToKeep email={person.email} codes={renew.data} action="Done" onDone={onClose} />
       </Dialog>
     )

@@ -80,7 +80,7 @@ export function RotateOwnKeyForm({ onClose }: { onClose(): void }) {
   if (prepare.data) {
     const { prepared, deviceSecret } = prepare.data
     return (
-      <Dialog title="Your new recovery kit" open onClose={onClose}>
+      <Dialog title="Your new recovery kit" open onClose={onClose} closesBy="buttons">
         <KitToKeep
           email={person.email}
           codes={{ deviceSecret, recoveryCode: prepared.recoveryCode }}

@@ -134,7 +134,8 @@ export function ItemDrawer({ vault, itemId, canWrite, onClose }: Members) {
     <Drawer
       title={item.data?.name ?? 'Item'}
       open
-      // What is being typed is not lost by one Escape: it ends the editing first.
+      // What is being typed is not lost by a press beside it, nor all else by one Escape, which ends the editing first.
+      closesBy={editing === undefined ? 'anything' : 'keys'}
       onClose={() => (editing === undefined ? onClose() : stop())}
     >
       <Answer of={item} what="this item" unsound={(error) => <AttestVault vaultId={vault.vaultId} error={error} />}>

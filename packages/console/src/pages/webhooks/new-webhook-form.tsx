@@ -40,7 +40,7 @@ export function NewWebhookForm({ onClose }: { onClose(): void }) {
   })
   if (secret !== undefined)
     return (
-      <Dialog title="The endpoint is made" open onClose={() => void done(madeId)}>
+      <Dialog title="The endpoint is made" open onClose={() => void done(madeId)} closesBy="buttons">
         <SigningSecret
           secret={secret}
           says={`Every delivery to ${url.trim()} is signed with this secret.`}

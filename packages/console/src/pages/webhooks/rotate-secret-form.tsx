@@ -18,7 +18,7 @@ export function RotateSecretForm({ endpoint, onClose }: { readonly endpoint: Web
   })
   if (secret !== undefined)
     return (
-      <Dialog title="The new secret" open onClose={onClose}>
+      <Dialog title="The new secret" open onClose={onClose} closesBy="buttons">
         <SigningSecret
           secret={secret}
           says="For 24 hours deliveries carry signatures of both, so that nothing is lost meanwhile."

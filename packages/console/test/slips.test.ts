@@ -1,0 +1,85 @@
+import type { Page } from 'playwright'
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { startWorld, type Tab, visit, type World } from './world.ts'
+
+// What a hand does by accident. Catches: a press beside a form that throws away what was typed, or what was shown this once; a double click
+// that makes something twice and shows the refusal of the second in place of the first. Seen red: an invite whose link nobody ever saw, a value
+// that was typed and gone.
+
+let world: World
+let tab: Tab
+let page: Page
+beforeAll(async () => {
+  world = await startWorld()
+})
+beforeEach(async () => {
+  tab = await world.alice()
+  page = tab.page
+})
+afterEach(async () => {
+  expect(tab.problems).toEqual([])
+  await tab.done()
+})
+afterAll(() => world?.close())
+
+const press = (name: string) => page.getByRole('button', { name, exact: true }).click()
+const dialog = () => page.getByRole('dialog')
+/** On the page that a dialog lies over. */
+const pressBeside = () => page.mouse.click(4, 600)
+
+it('keeps an invite that is being typed, makes it once by a double click, and its link until somebody has it', async () => {
+  await visit(tab, '/people/invites')
+  await press('Invite')
+  await pressBeside()
+  await dialog().waitFor({ state: 'detached' })
+  await press('Invite')
+  await dialog().getByLabel('Email').fill('erin@northwind.example')
+  await pressBeside()
+  expect(await dialog().getByLabel('Email').inputValue()).toBe('erin@northwind.example')
+  await dialog().getByRole('button', { name: 'Make the link' }).dblclick()
+  await dialog()
+    .getByText(/\/join#vin1\./)
+    .waitFor()
+  await pressBeside()
+  await page.keyboard.press('Escape')
+  expect(
+    await dialog()
+      .getByText(/\/join#vin1\./)
+      .count(),
+  ).toBe(1)
+  await press('I have it')
+  await dialog().waitFor({ state: 'detached' })
+})
+
+it('shows what comes of a change that is under way, also to who presses beside it', async () => {
+  await visit(tab, '/vaults')
+  await press('New vault')
+  await dialog().getByLabel('Name').fill('held up')
+  let goOn = (): void => undefined
+  const held = new Promise<void>((resolve) => {
+    goOn = resolve
+  })
+  await page.route('**/api/**', async (route) => {
+    if (route.request().method() === 'POST') await held
+    await route.continue()
+  })
+  await dialog().getByRole('button', { name: 'Create' }).click()
+  await dialog().locator('[aria-busy=true]').waitFor()
+  await pressBeside()
+  await page.keyboard.press('Escape')
+  expect(await dialog().count()).toBe(1)
+  goOn()
+  await page.getByRole('heading', { name: 'held up', level: 1 }).waitFor()
+})
+
+it('keeps a value that is being typed in the drawer of an item', async () => {
+  const { prodId, itemId } = world.demo
+  await visit(tab, `/vaults/${prodId}?item=${itemId}`)
+  await press('Edit STRIPE_KEY')
+  await dialog().getByLabel('New value').fill('sk_typed')
+  await pressBeside()
+  expect(await dialog().getByLabel('New value').inputValue()).toBe('sk_typed')
+  await page.keyboard.press('Escape')
+  await pressBeside()
+  await dialog().waitFor({ state: 'detached' })
+})
