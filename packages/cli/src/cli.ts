@@ -30,6 +30,12 @@ export interface Cli extends Speaker {
 export const serverOf = ({ globals, io }: Pick<Cli, 'globals' | 'io'>): string | undefined =>
   globals.server ?? (io.env.STRONGROOM_SERVER || undefined)
 
+/** Whether nothing but what was read before may answer. */
+export function isOffline({ globals, io }: Pick<Cli, 'globals' | 'io'>): boolean {
+  const { STRONGROOM_OFFLINE: off } = io.env
+  return globals.offline || (off !== undefined && off !== '' && off !== '0')
+}
+
 export interface CliParts {
   readonly io: Io
   readonly globals: GlobalFlags
@@ -67,6 +73,7 @@ export function makeCli({ io, globals, speaker, signal, ask }: CliParts): Cli {
         wanted: globals.profile,
         keyStore,
         signInAgain: async (name, profile) => (await import('./place/sign-in.ts')).signInAgain(cli, name, profile),
+        renewIdle: async (name, profile) => (await import('./place/sign-in.ts')).renewIdle(cli, name, profile),
       })
       return found
     },

@@ -11,6 +11,7 @@ export const OWN_HINTS: Readonly<Record<string, string>> = {
   project_not_found: 'strongroom project list',
   signer_compromised: 'strongroom vault attest VAULT',
   tenant_not_found: 'strongroom api GET /tenant',
+  unauthorized: 'strongroom login',
   user_not_found: 'strongroom user list',
   vault_item_not_found: 'strongroom item list VAULT',
   vault_not_found: 'strongroom vault list',

@@ -8,6 +8,7 @@ import type { Io } from './io.ts'
 import type { KeyStore } from './key-store.ts'
 import type { Paths } from './paths.ts'
 import { readIfThere } from './private-file.ts'
+import { isIdle, noteUse } from './session-use.ts'
 
 // Who this command acts as. A flag wins over the environment, the environment over systemd, systemd over the profiles of this
 // machine; nothing is mixed from two of them.
@@ -39,6 +40,8 @@ export interface CredentialPlace {
   keyStore(): Promise<KeyStore>
   /** Asks a person for their passphrase and keeps the new session; refuses where there is nobody. */
   signInAgain(name: string, profile: Profile): Promise<PersonSecrets>
+  /** The same where that is no trouble to anybody; nothing where there is nobody, or no server. */
+  renewIdle(name: string, profile: Profile): Promise<PersonSecrets | undefined>
 }
 
 const PARTS = ['STRONGROOM_API_KEY', 'STRONGROOM_PRIVATE_KEY', 'STRONGROOM_TRUST_ANCHOR']
@@ -81,12 +84,24 @@ async function bundleOf({ io, keyStore }: CredentialPlace, name: string, from: s
 
 const SOON_MS = 60_000
 
-async function personOptions(place: CredentialPlace, name: string, profile: Profile): Promise<StrongroomOptions> {
+/** The session of this machine, or another where that one is over. */
+async function sessionOf(place: CredentialPlace, name: string, profile: Profile): Promise<PersonSecrets> {
   const kept = await (await place.keyStore()).get(name)
-  let secrets = kept === undefined ? undefined : (JSON.parse(kept) as PersonSecrets)
-  const isOver = !secrets || Date.parse(secrets.expiresAt) < Date.now() + SOON_MS
-  if (isOver || !secrets) secrets = await place.signInAgain(name, profile)
-  const { accessToken, privateKey } = secrets
+  const before = kept === undefined ? undefined : (JSON.parse(kept) as PersonSecrets)
+  const used = async (secrets: PersonSecrets): Promise<PersonSecrets> => {
+    await noteUse(place.paths, name, secrets.accessToken)
+    return secrets
+  }
+  if (!before || Date.parse(before.expiresAt) < Date.now() + SOON_MS)
+    return used(await place.signInAgain(name, profile))
+  if (!(await isIdle(place.paths, name, before.accessToken))) return used(before)
+  const renewed = await place.renewIdle(name, profile)
+  // What could not be renewed is tried all the same, and does not count as used.
+  return renewed ? used(renewed) : before
+}
+
+async function personOptions(place: CredentialPlace, name: string, profile: Profile): Promise<StrongroomOptions> {
+  const { accessToken, privateKey } = await sessionOf(place, name, profile)
   return {
     server: profile.server,
     accessToken,

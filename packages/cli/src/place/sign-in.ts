@@ -1,5 +1,5 @@
 import type { Person } from '@strongroom/sdk'
-import type { Cli } from '../cli.ts'
+import { type Cli, isOffline } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { type Profile, readConfigFile, writeConfigFile } from './config-file.ts'
@@ -99,9 +99,24 @@ export async function signInAgain(cli: Cli, name: string, profile: Profile): Pro
       fix: shellLine`strongroom login --profile ${name}`,
     })
   const { deviceSecret } = JSON.parse(kept) as PersonSecrets
-  if (!cli.isInteractive && !cli.io.env.STRONGROOM_PASSPHRASE_FILE)
+  if (!hasPassphrase(cli))
     throw new CliError('session_expired', `the session of ${email} has ended`, { fix: 'strongroom login' })
   const passphrase = await passphraseFor(cli.keyPlace, `Passphrase of ${email}`)
   const person = await explainingWait(profile, () => openSession(profile, { passphrase, deviceSecret }))
   return keepPerson(cli, name, profile, person, deviceSecret)
+}
+
+const hasPassphrase = ({ isInteractive, io }: Cli): boolean =>
+  isInteractive || Boolean(io.env.STRONGROOM_PASSPHRASE_FILE)
+
+/** What did not reach the server; the SDK's errors are told by name, so that it is not loaded for this. */
+const UNREACHED = ['TransportError', 'ConnectionError', 'TimeoutError']
+
+/** Nobody used the session for a while. Without anybody to ask, or without the server, what was read before may still do. */
+export async function renewIdle(cli: Cli, name: string, profile: Profile): Promise<PersonSecrets | undefined> {
+  if (isOffline(cli) || !hasPassphrase(cli)) return undefined
+  return signInAgain(cli, name, profile).catch((error: unknown) => {
+    if (UNREACHED.includes((error as Error).name)) return undefined
+    throw error
+  })
 }

@@ -1,5 +1,5 @@
 import type { EnvBundle, EnvOptions, Strongroom } from '@strongroom/sdk'
-import type { Cli } from '../cli.ts'
+import { type Cli, isOffline } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { asksNothing, type Part } from './read-sources.ts'
 
@@ -19,14 +19,13 @@ export interface Freshness {
   readonly maxAge?: number | string
 }
 
-export function freshnessOf({ io, globals }: Cli, flags: FreshnessFlags): Freshness {
-  const { STRONGROOM_FRESH: said, STRONGROOM_OFFLINE: off, STRONGROOM_MAX_AGE: age } = io.env
+export function freshnessOf(cli: Cli, flags: FreshnessFlags): Freshness {
+  const { STRONGROOM_FRESH: said, STRONGROOM_MAX_AGE: age } = cli.io.env
   const fresh = flags.fresh ?? FRESH.find((one) => one === said) ?? 'auto'
-  const isOffline = globals.offline || (off !== undefined && off !== '' && off !== '0')
   const maxAge = flags['max-age'] ?? (age || undefined)
-  if (isOffline && flags.fresh === 'always')
+  if (isOffline(cli) && flags.fresh === 'always')
     throw new CliError('usage', '--offline and --fresh always exclude each other')
-  return { fresh, isOffline, ...(maxAge !== undefined && { maxAge }) }
+  return { fresh, isOffline: isOffline(cli), ...(maxAge !== undefined && { maxAge }) }
 }
 
 const isPassedOver = (error: unknown): boolean => {
