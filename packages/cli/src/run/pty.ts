@@ -3,12 +3,6 @@ import { createRequire } from 'node:module'
 // Pseudo-terminals. The native part of @lydell/node-pty is used directly: its wrapper decodes what comes as text, changes TERM and
 // PWD, and gives up on output that comes late.
 
-export interface Pty {
-  readonly master: number
-  /** `/dev/pts/7` */
-  readonly name: string
-}
-
 interface Native {
   fork(
     file: string,

@@ -127,7 +127,6 @@ export type KeyAddPayload = PayloadOf<typeof keyAdd>
 export type KeyRotatePayload = PayloadOf<typeof keyRotate>
 export type KeyRecoverPayload = PayloadOf<typeof keyRecover>
 export type CapsSetPayload = PayloadOf<typeof capsSet>
-export type PolicySetPayload = PayloadOf<typeof policySet>
 export type LogRecoverPayload = PayloadOf<typeof logRecover>
 export type InvitePayload = PayloadOf<typeof invite>
 

@@ -78,11 +78,9 @@ export type ProjectState = Of<typeof projectState>
 
 /** `recovery/<principal>`: the user's own consent to organisation recovery (section 8). */
 export const recoveryState = record({ recoveryKid: kidText, docHash: hash, index })
-export type RecoveryState = Of<typeof recoveryState>
 
 /** `invite/<docHash>`: who came in by it. An invite serves once (4.6). */
 export const inviteState = record({ kid: kidText, index })
-export type InviteState = Of<typeof inviteState>
 
 export const POLICY_NAME = 'policy'
 export const kidName = (kid: string): string => `kid/${kid}`

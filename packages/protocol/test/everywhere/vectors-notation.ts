@@ -85,8 +85,6 @@ export async function drawing<T>(values: readonly Uint8Array[], run: () => Promi
   }
 }
 
-export type Refusable = () => unknown
-
 /** What one operation does with the input of a case. */
 export type Operation = (input: never, given: never) => unknown
 export type Operations = Readonly<Record<string, Operation>>
