@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Access, Routes } from './route.ts'
-import { closed, Id, listOf, Nullable, OneOf, Page, Time } from './shapes.ts'
+import { closed, Id, listOf, NoPage, Nullable, OneOf, Page, Time } from './shapes.ts'
 
 const reading = { kind: 'permission', permission: 'machine.monitoring.read' } as const satisfies Access
 const operating = { kind: 'global-admin', permission: 'machine.monitoring.read' } as const satisfies Access
@@ -102,7 +102,7 @@ export const monitoring = {
     summary:
       'Requests of the calling principal by route: how many, how many failed, and how long they took. By default of the last 24 hours; whole minutes',
     access: reading,
-    query: closed({ from: Type.Optional(Time), to: Type.Optional(Time) }),
+    query: closed({ from: Type.Optional(Time), to: Type.Optional(Time), ...NoPage }),
     response: closed({ from: Time, to: Time, data: Type.Array(RouteStats) }),
   },
   entityCounts: {
@@ -111,6 +111,7 @@ export const monitoring = {
     path: '/monitoring/entity-counts',
     summary: 'How many of each kind the caller can see; kinds it cannot see are not there',
     access: reading,
+    query: closed(NoPage),
     response: closed({
       data: Type.Array(
         closed({ type: OneOf(['agents', 'users', 'groups', 'tenants', 'vaults', 'items']), count: Count }),

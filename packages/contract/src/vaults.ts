@@ -137,6 +137,7 @@ export const vaults = {
       include: Type.Optional(
         Type.String({ pattern: '^(?:wrapped-key|signers)(?:,(?:wrapped-key|signers))?$', maxLength: 32 }),
       ),
+      ...NoPage,
     }),
     response: closed({
       data: Type.Array(EnvironmentField),

@@ -1,10 +1,11 @@
-import type { Route } from '@strongroom/contract'
+import { api, type Route } from '@strongroom/contract'
 import { type TProperties, Type } from 'typebox'
 import { expect, it } from 'vitest'
 import { inputReader } from './validate.ts'
 
-// Catches: a refusal whose words are those of the library and not of the caller's mistake, one mistake told twice, a value told back. Seen
-// red: `schema is false` for a member that the route does not have, and a second problem for the same member.
+// Catches: a refusal whose words are those of the library and not of the caller's mistake, one mistake told twice, a value told back; a
+// list that is never cut into pages and refuses to be asked for one. Seen red: `schema is false` for a member that the route does not have,
+// and a second problem for the same member; page and limit refused for environment fields.
 
 const closed = <T extends TProperties>(members: T) => Type.Object(members, { additionalProperties: false })
 
@@ -42,4 +43,20 @@ it('says what is missing and what is of another kind, and repeats no value', () 
   expect(problemsOf({}, { name: 7 })).toEqual([{ path: '/name', problem: 'must be string' }])
   expect(problemsOf({ page: 'sk_live_1' }, { name: 'x' })).toEqual([{ path: '/page', problem: 'must be integer' }])
   expect(problemsOf({ page: '1' }, { name: 'x' })).toBeUndefined()
+})
+
+it('takes page and limit where a list is always whole, without an effect', () => {
+  const { environmentFields, list } = api.vaults
+  for (const whole of [
+    list,
+    environmentFields,
+    api.items.list,
+    api.monitoring.metricStats,
+    api.monitoring.entityCounts,
+  ]) {
+    const params = { vaultId: `v${'a'.repeat(32)}` }
+    const read = (query: object): unknown => inputReader(whole)({ params, query, body: undefined })
+    expect(read({ page: '2', limit: '1000' }), whole.path).toMatchObject({ query: { page: '2', limit: '1000' } })
+    expect(() => read({ sort: 'name' }), whole.path).toThrow()
+  }
 })
