@@ -129,7 +129,7 @@ function pinSigners(
       capSets: entry.capSets.length,
       via: seen?.via ?? record.t,
       verified: seen?.verified ?? (confirmed?.has(entry.kid) ? 'oob' : old.mode === 'tofu' ? 'tofu' : 'endorsed'),
-      ...(seen?.cut !== undefined && entry.status !== 'active' && { cut: seen.cut }),
+      ...given({ cut: entry.status === 'active' ? undefined : seen?.cut, capSet: entry.capSets.at(-1) }),
     }
     signers[entry.kid] = seen && !isNewest ? seen : fresh
     const broken = known?.continuity === 'broken' || record.t === 'key.recover'
@@ -158,10 +158,14 @@ function ensureSameKey({ entry, record }: DirectoryKey, seen: SignerPin, isNewes
 }
 
 /** Caps that were set in a part of the log that is gone have to be set again, or a recovery would give back what was taken. */
-function hasSeenCaps(entry: KidState, { lastIndex, capSets, cut, status }: SignerPin): boolean {
-  const before = entry.capSets.filter(({ index }) => index <= lastIndex).length
-  if (cut === undefined || before === capSets) return before === capSets
-  const isSetAgain = before < capSets && entry.capSets.some(({ index }) => index >= cut)
+function hasSeenCaps(entry: KidState, { lastIndex, capSets, capSet, cut, status }: SignerPin): boolean {
+  const before = entry.capSets.filter(({ index }) => index <= lastIndex)
+  const last = before.at(-1)
+  // By its leaf too: what was taken later would have been there in between.
+  const isLast = !capSet || (last?.index === capSet.index && last.docHash === capSet.docHash)
+  const isSame = before.length === capSets && isLast
+  if (cut === undefined || isSame) return isSame
+  const isSetAgain = before.length < capSets && entry.capSets.some(({ index }) => index >= cut)
   return isSetAgain || status !== 'active'
 }
 

@@ -45,8 +45,12 @@ const signerPin = record(
     /** How many caps.set documents it had had. */
     capSets: integer(),
   },
-  /** The log was cut here by a recovery, and what the pin says was seen in the part that is gone (9.4). */
-  { cut: integer(1) },
+  {
+    /** The log was cut here by a recovery, and what the pin says was seen in the part that is gone (9.4). */
+    cut: integer(1),
+    /** The last of its caps.set documents, if it had any. */
+    capSet: record({ index: integer(), docHash: hash }),
+  },
 )
 export const MAX_KIDS = 1024
 const principalPin = record({ kids: list(kidText, MAX_KIDS), continuity: literal('ok', 'broken') })

@@ -1,13 +1,25 @@
-import { keyRotate } from '../../src/directory/documents.ts'
-import { documentHash, makeDocument } from '../../src/identity/document.ts'
+import { capsSet, keyRotate } from '../../src/directory/documents.ts'
+import { documentHash, type Envelope, makeDocument } from '../../src/identity/document.ts'
 import { type KidState, kidName, POLICY_NAME, type PolicyState } from '../../src/log/state.ts'
 import { identityOf } from '../world/actors.ts'
 import { addKey, changeVault, makePolicy, revokeKey, rotateAgent, setCaps, setPolicy } from '../world/acts.ts'
 import type { World } from '../world/world.ts'
 import type { Attack, Bench } from './attack.ts'
 import { dekOf, makeDaveAdmin } from './authority.ts'
+import { ADMIN } from './caps.ts'
 import { MALLORY, readAgain } from './memory.ts'
-import { aclWith, alterState, impostor, kidStateOf, logHead, logKid, policyOf, tamper } from './powers.ts'
+import {
+  aclWith,
+  alterState,
+  forge,
+  impostor,
+  kidStateOf,
+  logged,
+  logHead,
+  logKid,
+  policyOf,
+  tamper,
+} from './powers.ts'
 import { rotation } from './succession.ts'
 
 // Rows 9, 14 and 16 against a client with memory: keys that ended stay ended, and new ones follow known ones.
@@ -22,6 +34,32 @@ const revivedAs =
     alterState<KidState>(world, kidName(bob.kid), change(world))
     await logHead(world, {}, bob)
     alterState<KidState>(world, kidName(bob.kid), change(world))
+    return readAgain(client)
+  }
+
+type CapSets = KidState['capSets']
+
+/** Carol was an admin, endorsed a writer, and is none any more, as the client has seen; then the log says otherwise. */
+const givingBack =
+  (
+    lie: (
+      sets: { readonly given: CapSets[number]; readonly taken: CapSets[number] },
+      world: World,
+    ) => Promise<readonly [CapSets, ...Envelope[]]>,
+  ) =>
+  async (world: World, { client }: Bench): Promise<unknown> => {
+    const { alice, carol, dave, mallory } = world.actors
+    await setCaps(world, carol.kid, ADMIN, [alice])
+    await addKey(world, mallory, ['member'], carol)
+    const grants = [{ dek: dekOf(world), to: mallory.key }]
+    await changeVault(world, { acl: aclWith(world, { [MALLORY]: 'write' }), grants }, alice)
+    await world.write(world.prod, [], mallory)
+    await setCaps(world, carol.kid, ['member'], [alice])
+    await revokeKey(world, dave.kid, 'removed', alice)
+    await client.learn()
+    const [given, taken] = kidStateOf(world, carol.kid).capSets as [CapSets[number], CapSets[number]]
+    const [capSets, ...docs] = await lie({ given, taken }, world)
+    alterState<KidState>(world, kidName(carol.kid), { capSets }, docs)
     return readAgain(client)
   }
 
@@ -78,19 +116,26 @@ export const MEMORY_KEYS: readonly Attack[] = [
     title: 'the caps.set that took an admin her rights, hidden again',
     code: 'log_rollback',
     behindKeys: true,
-    run: async (world, { client }) => {
-      const { alice, carol, mallory } = world.actors
-      await setCaps(world, carol.kid, ['dir-admin', 'member'], [alice])
-      await addKey(world, mallory, ['member'], carol)
-      const grants = [{ dek: dekOf(world), to: mallory.key }]
-      await changeVault(world, { acl: aclWith(world, { [MALLORY]: 'write' }), grants }, alice)
-      await world.write(world.prod, [], mallory)
-      await setCaps(world, carol.kid, ['member'], [alice])
-      await client.learn()
-      const { capSets } = kidStateOf(world, carol.kid)
-      alterState<KidState>(world, kidName(carol.kid), { capSets: capSets.slice(0, 1) })
-      return readAgain(client)
-    },
+    run: givingBack(async ({ given }) => [[given]]),
+  },
+  {
+    id: 'memory-caps-taken-later',
+    row: 14,
+    title: 'the caps.set that took an admin her rights, in a later leaf than it was seen in',
+    code: 'log_rollback',
+    behindKeys: true,
+    run: givingBack(async ({ given, taken }) => [[given, { ...taken, index: taken.index + 1 }]]),
+  },
+  {
+    id: 'memory-caps-exchanged',
+    row: 14,
+    title: 'another caps.set in its place, by an admin who was one then',
+    code: 'log_rollback',
+    behindKeys: true,
+    run: givingBack(async ({ given, taken }, world) => {
+      const other = await forge(capsSet, logged(world, taken.docHash), { caps: ADMIN }, world.actors.dave)
+      return [[given, { ...taken, docHash: documentHash(other) }], other]
+    }),
   },
   {
     id: 'memory-new-key-of-known-person',
