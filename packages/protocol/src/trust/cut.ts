@@ -4,7 +4,7 @@ import type { OrgTrust, ProjectPinned, SignerPin, VaultPinned } from './store.ts
 // stays pinned; what was committed after is forgotten, but for keys that ended and caps that were set: those are not given back.
 
 /** The pins as they hold for the log of `keptSize` leaves and whatever follows it. There is no checkpoint among them yet. */
-export function cutTrust(old: OrgTrust, keptSize: number): OrgTrust {
+export function cutTrust({ policyHash, ...old }: OrgTrust, keptSize: number): OrgTrust {
   const isKept = ({ index }: { readonly index: number }): boolean => index < keptSize
   const policyIndexes = old.policyIndexes?.filter((index) => index < keptSize)
   return {
@@ -13,6 +13,7 @@ export function cutTrust(old: OrgTrust, keptSize: number): OrgTrust {
     minimum: old.minimum && old.minimum.size > keptSize ? null : old.minimum,
     policyVersion: Math.min(old.policyVersion, policyIndexes?.length ?? 0),
     ...(policyIndexes && { policyIndexes }),
+    ...(policyHash && policyIndexes?.length === old.policyIndexes?.length && { policyHash }),
     ...(old.recoveries && { recoveries: old.recoveries.filter(isKept) }),
     signers: mapKept(old.signers, (pin) => cutSigner(pin, keptSize)),
     vaults: mapKept(old.vaults, (pin) => cutVault(pin, keptSize)),

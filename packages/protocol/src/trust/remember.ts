@@ -186,7 +186,7 @@ function ensureContinuity(
   })
 }
 
-type PolicyPins = Pick<OrgTrust, 'policyVersion' | 'policyIndexes' | 'recoverQuorum' | 'recoveries'>
+type PolicyPins = Pick<OrgTrust, 'policyVersion' | 'policyIndexes' | 'policyHash' | 'recoverQuorum' | 'recoveries'>
 
 function pinPolicy(
   old: OrgTrust,
@@ -202,23 +202,24 @@ function pinPolicy(
   })
   if (old.policyVersion > 0 && version > old.policyVersion)
     notices.push({ code: 'policy_changed', subject: String(version) })
-  const { policyVersion, policyIndexes, recoverQuorum, recoveries } = old
+  const { policyVersion, policyIndexes, policyHash, recoverQuorum, recoveries } = old
   if (!state || !isNewest) {
     const newest = Math.max(version, policyVersion)
-    return { policyVersion: newest, ...given({ policyIndexes, recoverQuorum, recoveries }) }
+    return { policyVersion: newest, ...given({ policyIndexes, policyHash, recoverQuorum, recoveries }) }
   }
   // A policy counts from its leaf on: dated back, it would be one by admins who are none any more.
-  const { indexes } = state
-  ensure(
-    goesOn(policyIndexes ?? indexes, indexes, readBefore(old, view)),
-    'log_fork',
-    'the policies are not those seen',
-  )
+  const { indexes, policyHash: now } = state
+  const isKnown = version > policyVersion || now === (policyHash ?? now)
+  const isContinued = isKnown && goesOn(policyIndexes ?? indexes, indexes, readBefore(old, view))
+  ensure(isContinued, 'log_fork', 'the policies are not those seen')
   return {
     policyVersion: version,
     policyIndexes: indexes,
-    ...given({ recoverQuorum: policy?.recoverQuorum ?? recoverQuorum }),
-    ...given({ recoveries: pinRecoveries(old, view, state, notices) }),
+    ...given({
+      policyHash: version > 1 ? now : undefined,
+      recoverQuorum: policy?.recoverQuorum ?? recoverQuorum,
+      recoveries: pinRecoveries(old, view, state, notices),
+    }),
   }
 }
 

@@ -94,8 +94,9 @@ const ORG_MEMBERS = {
   alarms: list(alarm, 1000),
 }
 const orgTrust = record(ORG_MEMBERS, {
-  /** The leaves of the policies, and the recovery quorum of the newest one. */
+  /** The leaves of the policies; the hash of the newest one, if it is not that of the genesis; and its recovery quorum. */
   policyIndexes: risingIntegers(MAX_CHAIN),
+  policyHash: hash,
   recoverQuorum: integer(1, 7),
   /** Every log.recover of the log (9.4); with the time it was accepted, where it gave up something that was seen. */
   recoveries: list(record({ index: integer(), docHash: hash }, { at: integer() }), MAX_CHAIN),

@@ -190,6 +190,22 @@ export const MEMORY_KEYS: readonly Attack[] = [
     },
   },
   {
+    id: 'memory-policy-exchanged',
+    row: 14,
+    title: 'another policy in the place of the one that was seen, by an admin who was one then',
+    code: 'log_fork',
+    behindKeys: true,
+    run: async (world, { client }) => {
+      const { alice, dave } = world.actors
+      const policy = await makePolicy(world, { ...policyOf(world), provisioners: ['agent:ag_evil'] }, [dave])
+      await setPolicy(world, { ...policyOf(world), rotationGraceMs: 5 }, [alice])
+      await revokeKey(world, dave.kid, 'removed', alice)
+      await client.learn()
+      alterState<PolicyState>(world, POLICY_NAME, { policyHash: documentHash(policy) }, [policy])
+      return readAgain(client)
+    },
+  },
+  {
     id: 'memory-policy-of-other-leaf',
     row: 14,
     title: 'the policy of the organisation, said to hold from an earlier leaf on',
