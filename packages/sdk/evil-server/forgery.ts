@@ -41,7 +41,7 @@ const u32 = (n: number): Buffer => {
 }
 const u64 = (n: number): Buffer => Buffer.concat([u32(Math.floor(n / 2 ** 32)), u32(n % 2 ** 32)])
 
-/** Docs/protocol.md 2.2. */
+/** Docs/reference/protocol.md 2.2. */
 function lp(label: string, ...parts: readonly (string | number)[]): Buffer {
   const encoded = [label, ...parts].map((part) => (typeof part === 'number' ? u64(part) : Buffer.from(part)))
   return Buffer.concat([u32(encoded.length), ...encoded.flatMap((part) => [u32(part.length), part])])

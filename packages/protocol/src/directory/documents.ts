@@ -30,7 +30,7 @@ export const policyShape = record(
     dirQuorum: integer(1, 8),
     kdf: literal('argon2id', 'pbkdf2'),
     minRsaBits: literal(2048, 3072, 4096),
-    /** Principals whose hand-offs of licence secrets are accepted (6.3). */
+    /** Principals whose hand-offs of licence secrets are accepted (6.5). */
     provisioners: sortedList(principalText, 16, (principal) => principal),
     recoverQuorum: integer(1, 7),
     rotationGraceMs: integer(0),

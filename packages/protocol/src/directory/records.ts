@@ -6,7 +6,7 @@ import { isLive, type KidState } from '../log/state.ts'
 import { checkCaps, checkEndorser, countAdmins, type DirectoryKey, type DirectorySource, isPrivileged } from './caps.ts'
 import { type GenesisPayload, keyAdd, keyRecover, keyRotate } from './documents.ts'
 
-// Section 4.3, step 3: the record that brings a key into the directory. Whoever vouches was there before, so a record leans
+// Section 4.3, steps 2 to 5: the record that brings a key into the directory. Whoever vouches was there before, so a record leans
 // on strictly older ones only, and verifying it comes to an end.
 
 export interface Genesis {

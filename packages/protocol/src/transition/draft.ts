@@ -227,7 +227,7 @@ export async function isUntainted(draft: Draft, kid: string): Promise<boolean> {
   }
 }
 
-/** The same where readers refuse a tainted key (4.4): what it signs for vaults and projects never gets into the log. */
+/** The same where readers refuse a tainted key (4.3): what it signs for vaults and projects never gets into the log. */
 export async function untaintedSigner(draft: Draft, kid: string): Promise<CheckedKey> {
   const key = await activeSigner(draft, kid)
   await ensureUntainted(draft.directory, kid)

@@ -21,7 +21,7 @@ import { envelopeHash, type FieldValue, openField, sealField } from '../values/f
 import { hybridOpen, hybridSeal } from './hybrid.ts'
 import { checkWrapAlgorithm } from './wrapped-key.ts'
 
-// Section 6.3: the secrets of a licence, sealed by the service to the key of the buyer and signed by a provisioning key that the
+// Section 6.5: the secrets of a licence, sealed by the service to the key of the buyer and signed by a provisioning key that the
 // policy of the organisation names. The buyer re-encrypts them into a vault; until then nobody else can read them.
 
 const MAX_FIELDS = 64

@@ -11,7 +11,7 @@ import {
 import type { Actor } from './actor.ts'
 import { listOf, membersOf, refuseUnless } from './answers.ts'
 
-// Docs/protocol.md 6.3, step 3: a writer verifies its own inclusion before it reports success.
+// Docs/reference/protocol.md 6.3, step 3: a writer verifies its own inclusion before it reports success.
 
 export interface OwnCommit {
   readonly index: number

@@ -2,7 +2,7 @@ import { ProtocolError } from '@strongroom/protocol'
 import type { Actor } from './actor.ts'
 import type { Checked, Pins, Question } from './verified.ts'
 
-// Witnesses sign a moment after the log does (docs/reference/protocol.md 5.3). Who reads right after a write waits for them, within a bound;
+// Witnesses sign a moment after the log does (docs/reference/protocol.md 5.5). Who reads right after a write waits for them, within a bound;
 // who wrote has the log's signature at once, and the witnesses' with the next read.
 
 const FIRST_PAUSE_MS = 100

@@ -10,7 +10,7 @@ import {
 import type { Actor, CallerOptions } from './actor.ts'
 import { indexOf, listOf, membersOf } from './answers.ts'
 
-// Docs/protocol.md 9.4: the log is not the one that was seen. Unless the server proves a statement by the directory admins that it
+// Docs/reference/protocol.md 9.4: the log is not the one that was seen. Unless the server proves a statement by the directory admins that it
 // was restored, that is a refusal like any other; nothing that goes wrong here may hide it.
 
 /** True if the trust store goes on with the restored log from now on, so that what was refused can be asked again. */

@@ -6,7 +6,7 @@ import { sendUntilAnswered } from './send.ts'
 import { vaultKeys } from './vaults.ts'
 import { alarming, pinsOf } from './verified.ts'
 
-// Docs/protocol.md 11: another key for the same agent. The old one signs the change and hands over every vault key it holds.
+// Docs/reference/protocol.md 11: another key for the same agent. The old one signs the change and hands over every vault key it holds.
 
 export interface RotateKeyOptions extends CallerOptions {
   /** Vaults whose keys were unwrapped and wrapped anew, of all. */

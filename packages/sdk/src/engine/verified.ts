@@ -146,7 +146,7 @@ async function orRestored<T>(
   }
 }
 
-/** Docs/protocol.md 5.4: whoever leaves the policy out keeps a client from remembering it, and from hearing that it was changed. */
+/** Docs/reference/protocol.md 5.4: whoever leaves the policy out keeps a client from remembering it, and from hearing that it was changed. */
 function ensurePolicyProven(rounds: readonly Round[]): void {
   for (const { directory } of rounds)
     refuseUnless(directory.view.states.has(POLICY_NAME), 'bad_map_proof', 'the policy is not proven')

@@ -16,7 +16,7 @@ import type { Seen, SeenRecord } from './record.ts'
 import { Unproven } from './refusals.ts'
 import { seenOf } from './witness.ts'
 
-// Docs/protocol.md 9.4 for cosigners: a restored log contradicts what was cosigned, and stays refused until whoever runs the cosigner
+// Docs/reference/protocol.md 9.4 for cosigners: a restored log contradicts what was cosigned, and stays refused until whoever runs the cosigner
 // names the statement by which it goes on. The statement is verified like any client does; the name comes from the administrators.
 
 export interface AcceptOptions {

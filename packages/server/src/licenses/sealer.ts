@@ -4,7 +4,7 @@ import type { Database } from '../db/database.ts'
 import { provideServerSecret } from '../secrets/server-secrets.ts'
 import { openProvisioner } from './seal.ts'
 
-// The provisioning key of this server: it signs what licences bring, and organisations name it in their policy (docs/reference/protocol.md 6.3).
+// The provisioning key of this server: it signs what licences bring, and organisations name it in their policy (docs/reference/protocol.md 6.5).
 
 const PROVISIONING_KEY = 'provisioning-key'
 
