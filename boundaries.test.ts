@@ -9,6 +9,7 @@
 // - no vague names: packages/protocol/src/string-utils.ts, and a folder called common
 // - no enums: `export enum Colour { Red }` and `const enum`
 // - links: `[here](docs/nowhere.md)` in README.md
+// - sections: one of docs/protocol.md, which is no file, and `Section 6.9` in a source of the protocol
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
 import { expect, it } from 'vitest'
@@ -145,6 +146,23 @@ it('links only to files that exist', () => {
     const targets = [...prose.matchAll(/\]\(\s*<?([^)\s>#]+)/g)].map((match) => match[1] ?? '')
     const local = targets.filter((target) => !/^[a-z]+:/i.test(target))
     return local.filter((target) => !existsSync(join(root, dirname(path), target))).map((t) => `${path} -> ${t}`)
+  })
+  expect(broken).toEqual([])
+})
+
+it('cites only sections of the protocol that exist', () => {
+  const text = readFileSync(join(root, 'docs/reference/protocol.md'), 'utf8')
+  const headings = new Set([...text.matchAll(/^#+ ([0-9]+(?:\.[0-9]+)?)\.? /gm)].map((match) => match[1]))
+  const broken = sources.flatMap(({ path }) => {
+    // Of standards, which have sections of their own, the name stands before.
+    const prose = readFileSync(join(root, path), 'utf8').replace(/(?:RFC|FIPS|C2SP) [\w-]+,? sections? [0-9.]+/g, '')
+    const cited = [...prose.matchAll(/\b(docs\/[a-z/]*protocol\.md)(?: section)? ([0-9]+(?:\.[0-9]+)?)/gi)]
+    const own = path.startsWith('packages/protocol/src/')
+      ? [...prose.matchAll(/\b()sections? ([0-9]+(?:\.[0-9]+)?)/gi)]
+      : []
+    return [...cited, ...own]
+      .filter(([, file = '', section]) => !/^(docs\/reference\/protocol\.md)?$/i.test(file) || !headings.has(section))
+      .map(([words]) => `${path}: ${words}`)
   })
   expect(broken).toEqual([])
 })
