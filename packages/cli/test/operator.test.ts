@@ -6,7 +6,8 @@ import { type Machine, startWorld, type World } from './world.ts'
 
 // What the operator does at the command line beside the host: the catalogue, and how the server is. Catches: an offer of the file that is sent all the same, one that is put on sale
 // without being asked for, somebody else who may; a number that waits without its age, a chain nobody sees, or sees where there is none. Seen
-// red: `source` sent along, offers of the file sent, no question; ages left out, the chain left out, the chain always there.
+// red: `source` sent along, offers of the file sent, no question; ages left out, the chain left out, the chain always there, a chain that nobody could
+// read left out.
 
 let world: World
 let machine: Machine
@@ -83,6 +84,15 @@ it('says how long what waits has waited, and how far the chain is read where the
   expect(text).toMatch(/^deliveries +1 due, the oldest for 2 h 5 min$/m)
   expect(text).toMatch(/^chain +12 blocks behind, read 2 d 7 h ago$/m)
   expect(shortDuration(41_999)).toBe('41 s')
+  // One that is set up and that nobody could read is not left out, and was not read just now.
+  const { config } = world.h.deps
+  const chain = { rpcUrls: ['http://127.0.0.1:9'] } as unknown as NonNullable<typeof config.chain>
+  telemetry.backlog.saw({ ...telemetry.backlog.read(), chainBehindBlocks: null, chainReadAt: null })
+  Object.assign(config, { chain })
+  expect(await said()).toMatch(/^chain +not read yet: no node of STRONGROOM_CHAIN_RPC has answered$/m)
+  const metrics = await (await fetch(`${world.url}/metrics`)).text()
+  expect(metrics).toMatch(/^strongroom_chain_read_age_seconds \+Inf$/m)
+  Object.assign(config, { chain: undefined })
 })
 
 it('refuses what is no list of offers, what the file of the server names, and everybody else', async () => {

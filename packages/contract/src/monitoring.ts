@@ -90,7 +90,10 @@ const SystemStats = closed({
       minimum: 0,
       description: 'Organisations whose balances or budgets are not the sum of what moved them. Never, on a good day',
     }),
-    chain: Nullable(closed({ behindBlocks: Count, readAgoMs: Ms })),
+    chain: Nullable(
+      // Both null while no node of it has answered.
+      closed({ behindBlocks: Nullable(Count), readAgoMs: Nullable(Ms) }),
+    ),
   }),
 })
 

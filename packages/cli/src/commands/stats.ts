@@ -40,6 +40,11 @@ export const stats = command({
 
 type Work = Output<typeof monitoring.systemStats>['work']
 
+const chainText = ({ behindBlocks, readAgoMs }: NonNullable<Work['chain']>): string =>
+  readAgoMs === null
+    ? 'not read yet: no node of STRONGROOM_CHAIN_RPC has answered'
+    : `${behindBlocks} blocks behind, read ${shortDuration(readAgoMs)} ago`
+
 /** A number that stands is fine; an age that grows is not. */
 function waiting({ events, deliveries, chain }: Work): (readonly [string, string])[] {
   const aged = (words: string, oldestMs: number): string =>
@@ -47,9 +52,7 @@ function waiting({ events, deliveries, chain }: Work): (readonly [string, string
   return [
     ['events', aged(`${events.waiting} waiting`, events.oldestMs)],
     ['deliveries', aged(`${deliveries.due} due`, deliveries.oldestMs)],
-    ...(chain
-      ? [['chain', `${chain.behindBlocks} blocks behind, read ${shortDuration(chain.readAgoMs)} ago`] as const]
-      : []),
+    ...(chain ? [['chain', chainText(chain)] as const] : []),
   ]
 }
 

@@ -39,9 +39,11 @@ const one = (name: string, type: Reading['type'], help: string, value: number): 
 })
 
 /** What waits behind the answers. */
-function backlogReadings({ telemetry, now }: Deps): Reading[] {
+function backlogReadings({ telemetry, config, now }: Deps): Reading[] {
   const seen = telemetry.backlog.read()
   const age = (since: Date | null): number => ageMs(since, now()) / 1000
+  // Never is longer ago than anything.
+  const chainAge = seen.chainReadAt === null ? Number.POSITIVE_INFINITY : age(seen.chainReadAt)
   return [
     one('strongroom_events_waiting', 'gauge', 'Events that wait to be told.', seen.eventsWaiting),
     one('strongroom_events_waiting_age_seconds', 'gauge', 'Age of the oldest event to tell.', age(seen.oldestEvent)),
@@ -51,10 +53,10 @@ function backlogReadings({ telemetry, now }: Deps): Reading[] {
     one('strongroom_books_differing', 'gauge', 'Organisations whose books do not add up.', seen.booksDiffering),
     ...(seen.chainBehindBlocks === null
       ? []
-      : [
-          one('strongroom_chain_behind_blocks', 'gauge', 'Blocks that were not read yet.', seen.chainBehindBlocks),
-          one('strongroom_chain_read_age_seconds', 'gauge', 'Since the chain was read.', age(seen.chainReadAt)),
-        ]),
+      : [one('strongroom_chain_behind_blocks', 'gauge', 'Blocks that were not read yet.', seen.chainBehindBlocks)]),
+    ...(seen.chainReadAt === null && !config.chain
+      ? []
+      : [one('strongroom_chain_read_age_seconds', 'gauge', 'Since the chain was read.', chainAge)]),
   ]
 }
 

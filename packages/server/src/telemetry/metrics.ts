@@ -71,11 +71,14 @@ export interface Reading {
   readonly values: readonly (readonly [labels: string, value: number])[]
 }
 
+const valueText = (value: number): string => {
+  if (value === Number.POSITIVE_INFINITY) return '+Inf'
+  return Number.isFinite(value) ? `${value}` : 'NaN'
+}
+
 /** Lines of one metric that is read when it is asked for. */
 export const renderReading = ({ name, type, help, values }: Reading): string[] => [
   `# HELP ${name} ${help}`,
   `# TYPE ${name} ${type}`,
-  ...values.map(
-    ([labels, value]) => `${name}${labels === '' ? '' : `{${labels}}`} ${Number.isFinite(value) ? value : 'NaN'}`,
-  ),
+  ...values.map(([labels, value]) => `${name}${labels === '' ? '' : `{${labels}}`} ${valueText(value)}`),
 ]

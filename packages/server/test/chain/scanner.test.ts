@@ -3,12 +3,14 @@ import { RpcError } from '../../src/chain/json-rpc.ts'
 import { type ChainNode, openNodes } from '../../src/chain/node.ts'
 import { checkChain } from '../../src/modules/funding/check-chain.ts'
 import { makeScanner, startFundingScanner } from '../../src/modules/funding/scanner.ts'
+import { readBacklog } from '../../src/telemetry/backlog.ts'
 import { type FundingWorld, startFundingWorld } from './funding-world.ts'
 
 // Turns that break off, nodes that are silent, behind or of another opinion: nothing is lost, and nothing is credited twice.
 //
 // Seen red: the cursor moved before what was read is kept; blocks that may change not read again; no lock; two writers; a second node
-// not asked, or not asked how far it is; long stretches asked for again and again; decimals not looked at; no turn taken by itself.
+// not asked, or not asked how far it is; long stretches asked for again and again; decimals not looked at; no turn taken by itself; a chain without
+// a new block said to be read long ago.
 
 let w: FundingWorld
 beforeAll(async () => {
@@ -56,6 +58,15 @@ describe('the scanner', () => {
     expect(String(error)).toBe('RpcError: the node of the chain: unreachable (eth_chainId)')
     await w.settle()
     expect(await acme.available()).toBe(before + 5_000_000n)
+  })
+
+  it('has read the chain just now also where it has no new block', async () => {
+    const readAt = async () => (await readBacklog(w.h.worker, w.h.deps.now())).chainReadAt?.getTime() ?? 0
+    await w.tick()
+    const before = await readAt()
+    w.h.advance(60_000)
+    await w.tick()
+    expect(await readAt()).toBeGreaterThanOrEqual(before + 60_000)
   })
 
   it('finds what a node left out when it was behind', async () => {

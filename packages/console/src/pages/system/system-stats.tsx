@@ -52,7 +52,9 @@ const aged = (count: number, oldestMs: number): string =>
   count === 0 ? '0' : `${count}, the oldest for ${durationWords(oldestMs / 1000)}`
 
 const chainWords = ({ behindBlocks, readAgoMs }: NonNullable<Stats['system']['work']['chain']>): string =>
-  `${behindBlocks} blocks behind, read ${durationWords(readAgoMs / 1000)} ago`
+  readAgoMs === null
+    ? 'not read yet: no node of it has answered'
+    : `${behindBlocks} blocks behind, read ${durationWords(readAgoMs / 1000)} ago`
 
 function Queues({ system: { telemetry, audit, work } }: Stats) {
   const isLate = audit.oldestUnsealedMs > 60_000

@@ -48,6 +48,10 @@ export async function moveCursor(
   return numUpdatedRows === 1n
 }
 
+export async function touchCursor(db: Db, chainId: number, at: Date): Promise<void> {
+  await db.updateTable('chain_cursor').set({ read_at: at }).where('chain_id', '=', chainId).execute()
+}
+
 const REMEMBERED = 512
 
 /** Newest first. */

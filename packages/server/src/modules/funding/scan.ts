@@ -157,7 +157,11 @@ export async function readOn(scan: Scan): Promise<boolean> {
   // After the head was asked for: whoever was given an address later pays in a later block.
   const watch = await watchOf(scan)
   const base = await forkPoint(node, remembered)
-  if (base?.number === head) return true
+  if (base?.number === head) {
+    // Nothing new is news as well: it was read just now.
+    await inside(scan, (db) => store.touchCursor(db, chain.chainId, scan.deps.now()))
+    return true
+  }
   let reached: Reached = { cursor: start, base }
   for (let from = startOf(scan, start, remembered, base); from <= head; from = reached.cursor.nextBlock)
     reached = await advance(

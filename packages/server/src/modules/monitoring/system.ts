@@ -7,15 +7,20 @@ import * as store from './store.ts'
 
 // For keys made by the operator on the host: how the process, the host and the session store are. Numbers only.
 
-const workOf = (seen: Backlog, now: Date): Output<typeof monitoring.systemStats>['work'] => ({
+type Work = Output<typeof monitoring.systemStats>['work']
+
+/** One that is set up and that nobody could read yet is not left out: whoever looks has to see that. */
+function chainOf({ chainBehindBlocks, chainReadAt }: Backlog, isSetUp: boolean, now: Date): Work['chain'] {
+  if (chainReadAt === null) return isSetUp ? { behindBlocks: null, readAgoMs: null } : null
+  return { behindBlocks: chainBehindBlocks, readAgoMs: ageMs(chainReadAt, now) }
+}
+
+const workOf = (seen: Backlog, isChainSetUp: boolean, now: Date): Work => ({
   events: { waiting: seen.eventsWaiting, oldestMs: ageMs(seen.oldestEvent, now) },
   deliveries: { due: seen.deliveriesDue, oldestMs: ageMs(seen.oldestDelivery, now) },
   inReview: seen.inReview,
   booksDiffering: seen.booksDiffering,
-  chain:
-    seen.chainBehindBlocks === null
-      ? null
-      : { behindBlocks: seen.chainBehindBlocks, readAgoMs: ageMs(seen.chainReadAt, now) },
+  chain: chainOf(seen, isChainSetUp, now),
 })
 
 export const systemStats: Handler<typeof monitoring.systemStats> = async ({
@@ -49,7 +54,7 @@ export const systemStats: Handler<typeof monitoring.systemStats> = async ({
     },
     telemetry: { waiting: telemetry.requests.waiting, dropped: telemetry.requests.dropped },
     audit: telemetry.audit.read(),
-    work: workOf(telemetry.backlog.read(), now()),
+    work: workOf(telemetry.backlog.read(), config.chain !== undefined, now()),
   }
 }
 
