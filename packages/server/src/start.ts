@@ -59,7 +59,7 @@ export async function start({ config, progress = () => undefined }: StartOptions
     await checkChain(config.chain)
     undo.push(startBackground(deps, worker))
     const app = buildApp(deps)
-    undo.push(() => app.close())
+    undo.push(() => close(app))
     progress('opening the door')
     const url = await listen(app, config)
     return { url, deps, databaseDied, stop }
@@ -129,6 +129,15 @@ async function provideEmbedded(
     password: postgres.superuserPassword,
   }
   return { logins: await provideEmbeddedRoles(superuser), databaseDied: postgres.died }
+}
+
+/** Less than a supervisor gives us: PostgreSQL has to end in order after it. */
+const REQUESTS_END_MS = 10_000
+
+/** Finishes open requests. Whoever sends or takes nothing any more does not keep us: what is open by then is cut off. */
+async function close(app: FastifyInstance): Promise<void> {
+  const limit = setTimeout(() => app.server.closeAllConnections(), REQUESTS_END_MS)
+  await app.close().finally(() => clearTimeout(limit))
 }
 
 async function listen(app: FastifyInstance, { host, port }: Config): Promise<string> {

@@ -1,14 +1,18 @@
+import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { unusable } from '../src/postgres/data-lock.ts'
 import { freePort, runServer, runUntilIt } from './process.ts'
 
-// Starts that do not get to their end, and what they leave. Catches: a PostgreSQL that goes on alone when a start is stopped; drafts, with
+// Starts and ends that are cut short, and what they leave. Catches: a PostgreSQL that goes on alone when a start is stopped; drafts, with
 // a password among them, that stay for ever or that the next start, which has the same number in a container, stumbles over; programs
 // in the data directory that everybody may replace; a stack trace where a disk is full. Seen red: signals heard only once the server is
-// ready; drafts left where they are; the umask left as it was; a copy that others could write taken again; ENOSPC left as it is.
+// ready; drafts left where they are; the umask left as it was; a copy that others could write taken again; ENOSPC left as it is; open
+// requests waited for without a limit; a PostgreSQL that only an end in order stops.
 
 let data: string
 beforeEach(() => {
@@ -33,6 +37,28 @@ it.each([
   expect(existsSync(inHome('data', 'postmaster.pid'))).toBe(false)
   const next = await runServer(options)
   expect(await next.end('SIGTERM')).toBe(0)
+})
+
+it('ends PostgreSQL in order although somebody never finishes a request', async () => {
+  const port = await freePort()
+  const server = await runServer({ data, port })
+  const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+  const head = ['POST /api/v1/platform/login/start HTTP/1.1', `Host: 127.0.0.1:${port}`, 'Expect: 100-continue']
+  socket.write([...head, 'Content-Type: application/json', 'Content-Length: 100', '', '{"a":'].join('\r\n'))
+  // It has begun to read.
+  await once(socket, 'data')
+  expect(await server.end('SIGTERM')).toBe(0)
+  expect(existsSync(inHome('data', 'postmaster.pid'))).toBe(false)
+})
+
+it('ends PostgreSQL also where the process ends by itself', async () => {
+  const embedded = new URL('../src/postgres/embedded.ts', import.meta.url).href
+  const code = `const { startEmbedded } = await import('${embedded}')
+    await startEmbedded({ dataDirectory: ${JSON.stringify(data)} })
+    process.exit(3)`
+  const { status } = spawnSync(process.execPath, ['--input-type=module', '--eval', code], { encoding: 'utf8' })
+  expect(status).toBe(3)
+  await expect.poll(() => existsSync(inHome('data', 'postmaster.pid')), { timeout: 10_000 }).toBe(false)
 })
 
 it('removes what a start that was killed had begun', async () => {

@@ -197,6 +197,10 @@ function launch({ bin, home, data, owner, socketDirectory, settings }: Launch): 
     detached: true,
   })
   closeSync(log)
+  // However this process ends, short of a kill: nobody else would ever stop it.
+  const endWithUs = (): void => void child.kill('SIGINT')
+  process.once('exit', endWithUs)
+  child.once('exit', () => process.off('exit', endWithUs))
   return child
 }
 
