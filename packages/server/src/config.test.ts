@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { readConfig } from './config.ts'
+import { unknownNames } from './config-names.ts'
 
 // What an operator sets is taken as it was meant or refused with a next step. Catches: a number that is none, or that the database
 // cannot give; an error of the language instead of ours, or the value of a header in it; an argument that is passed over. Seen red:
@@ -109,6 +111,36 @@ describe('headers for the collector', () => {
         message: 'OTEL_EXPORTER_OTLP_HEADERS: the value of "authorization" is not percent-encoded',
       }),
     )
+  })
+})
+
+// Catches: a setting that is mistyped, or that is called otherwise elsewhere, passed over without a word; one that there is called none.
+// Seen red: a name left out of the list.
+describe('names of variables', () => {
+  const namesIn = (text: string): readonly string[] => text.match(/\bSTRONGROOM_[A-Z0-9_]+(?<!_)/g) ?? []
+  const read = (path: string): string => readFileSync(new URL(path, import.meta.url), 'utf8')
+
+  it('are known, whoever reads them', () => {
+    const sources = [
+      './config.ts',
+      './config-places.ts',
+      './chain/chain-config.ts',
+      '../../../docs/reference/configuration.md',
+    ]
+    const names = sources.flatMap((path) => namesIn(read(path)))
+    expect(names.length).toBeGreaterThan(50)
+    expect(unknownNames(Object.fromEntries(names.map((name) => [name, 'x'])))).toEqual([])
+  })
+
+  it('are named where nothing reads them', () => {
+    const env = {
+      STRONGROOM_POORT: '1',
+      STRONGROOM_DATABASE_URL: 'x',
+      STRONGROOM_PORT: '2',
+      DATABASE_URL: 'x',
+      PATH: '/',
+    }
+    expect(unknownNames(env)).toEqual(['STRONGROOM_DATABASE_URL', 'STRONGROOM_POORT'])
   })
 })
 

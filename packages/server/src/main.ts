@@ -1,6 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { readConfig } from './config.ts'
+import { unknownNames } from './config-names.ts'
 import { consoleFolder, describeConsole } from './console/files.ts'
 import { StartError } from './errors.ts'
 import { provideSetupToken } from './modules/setup/token.ts'
@@ -88,7 +89,9 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
 if (process.send) process.once('disconnect', () => end('the program that started us has ended'))
 
 try {
-  const server = await start({ config: readConfig(), progress })
+  const config = readConfig()
+  for (const name of unknownNames(process.env)) say(`there is no setting ${name}: nothing reads it`)
+  const server = await start({ config, progress })
   void stopWhenWanted(server)
   const setupToken = await provideSetupToken(server.deps)
   welcome(server, setupToken)
