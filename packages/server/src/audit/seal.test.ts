@@ -10,7 +10,8 @@ import { verifyAuditChain } from './verify.ts'
 
 // Catches: an event that is sealed twice or never when its commit comes late, two sealers that append at once, a chain shared
 // by two organisations, a sealer that waits for another, several organisations that are not sealed together. Seen red: taking the head
-// without its lock; sealing "behind the last sealed seq" instead of what is queued; together, a hash too few or a position too far.
+// without its lock; sealing "behind the last sealed seq" instead of what is queued; together, a hash too few or a position too far;
+// a failure in one organisation that ends the turn, with /metrics as before it.
 
 let h: Harness
 beforeAll(async () => {
@@ -174,6 +175,30 @@ it('passes by an organisation that another process is sealing, and says how much
   await sealAudit(h.deps, h.worker)
   expect(await sealedOf(orgId)).toHaveLength(2)
   expect(h.deps.telemetry.audit.read().unsealed).toBe(0)
+})
+
+it('seals the others where one organisation fails, and says how much waits and why', async () => {
+  const orgs = await Promise.all(['fails', 'goes on', 'goes on too'].map((name) => h.org(name)))
+  const [{ orgId }, ...others] = orgs as [(typeof orgs)[0], ...typeof orgs]
+  await sealAudit(h.deps, h.worker)
+  for (const org of orgs) await act(org.orgId, 1)
+  await asSuperuser(h, (client) =>
+    client.query(`
+      create function refuses() returns trigger language plpgsql as
+        $$ begin if new.org_id = '${orgId}' then raise exception 'no' using errcode = '42501'; end if; return new; end $$;
+      create trigger refuses before insert on audit_seal for each row execute function refuses()`),
+  )
+  try {
+    await expect(sealAudit(h.deps, h.worker)).rejects.toMatchObject({ code: '42501' })
+    expect(h.deps.telemetry.audit.read().unsealed).toBeGreaterThan(0)
+    const counts = await Promise.all(others.map(async (org) => (await sealedOf(org.orgId)).some(({ n }) => n === 1)))
+    expect(counts).toEqual([true, true])
+  } finally {
+    await asSuperuser(h, (client) => client.query('drop function refuses() cascade'))
+  }
+  await sealAudit(h.deps, h.worker)
+  expect(h.deps.telemetry.audit.read().unsealed).toBe(0)
+  expect((await sealedOf(orgId)).some(({ n }) => n === 1)).toBe(true)
 })
 
 it('stays less than a second behind while events keep coming', async () => {

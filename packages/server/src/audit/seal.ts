@@ -97,10 +97,19 @@ async function sealFirst(deps: Sealing, worker: Database, orgIds: readonly strin
   return sealed
 }
 
-/** Seals what is committed now, in every organisation. */
+/** How many of an organisation are sealed when nothing is left that could be. */
+async function sealRest(deps: Sealing, worker: Database, orgId: string, first: number): Promise<number> {
+  let sealed = first
+  const isDone = sealed > 0 && sealed < BATCH
+  for (let batch = isDone ? 0 : BATCH; batch === BATCH; sealed += batch) batch = await sealBatch(deps, worker, orgId)
+  return sealed
+}
+
+/** Seals what is committed now, in every organisation. One where that fails holds up no other, and what waits in it is seen. */
 export async function sealAudit(deps: Sealing, worker: Database): Promise<void> {
   let unsealed = 0
   let oldestUnsealedMs = 0
+  const failures: unknown[] = []
   const backlogs = await store.backlogs(worker)
   const first = await sealFirst(
     deps,
@@ -108,15 +117,17 @@ export async function sealAudit(deps: Sealing, worker: Database): Promise<void> 
     backlogs.map(({ orgId }) => orgId),
   )
   for (const backlog of backlogs) {
-    let sealed = first.get(backlog.orgId) ?? 0
-    const isDone = sealed > 0 && sealed < BATCH
-    for (let batch = isDone ? 0 : BATCH; batch === BATCH; sealed += batch)
-      batch = await sealBatch(deps, worker, backlog.orgId)
+    const atFirst = first.get(backlog.orgId) ?? 0
+    const sealed = await sealRest(deps, worker, backlog.orgId, atFirst).catch((error: unknown) => {
+      failures.push(error)
+      return atFirst
+    })
     if (sealed >= backlog.unsealed) continue
     unsealed += backlog.unsealed - sealed
     oldestUnsealedMs = Math.max(oldestUnsealedMs, backlog.oldestMs)
   }
   deps.telemetry.audit.saw({ unsealed, oldestUnsealedMs })
+  if (failures.length > 0) throw failures[0]
 }
 
 export const startSealer = (deps: Sealing, worker: Database): Repeating =>
