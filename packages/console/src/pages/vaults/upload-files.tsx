@@ -1,23 +1,27 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
+import { AbortedError } from '@strongroom/sdk'
 import { type DragEvent, useRef, useState } from 'react'
-import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { classes } from '../../ui/classes.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { formatBytes } from './file-size.ts'
+import { type Sending, useUpload } from './uploads.ts'
 
-interface Sending {
-  readonly name: string
-  readonly sent: number
-  readonly total: number
+interface ProgressMembers {
+  readonly sending: Sending
+  onStop(): void
 }
 
-function Progress({ sending: { name, sent, total } }: { readonly sending: Sending }) {
+function Progress({ sending: { name, sent, total }, onStop }: ProgressMembers) {
   return (
     <div className="grid gap-1">
-      <span className="text-label text-ink-2">
-        {name}: {formatBytes(sent)} of {formatBytes(total)}
-      </span>
+      <div className="flex items-center justify-between gap-3">
+        <span className="min-w-0 text-label wrap-anywhere text-ink-2">
+          {name}: {formatBytes(sent)} of {formatBytes(total)}
+        </span>
+        <Button kind="quiet" onClick={onStop}>
+          Stop
+        </Button>
+      </div>
       <progress
         aria-label={`Sending ${name}`}
         className="h-1.5 w-full accent-ink"
@@ -37,27 +41,9 @@ interface Members {
 
 /** Files are encrypted here, part by part, and sent as they are read. */
 export function UploadFiles({ vaultId, itemFor, disabled = false }: Members) {
-  const strongroom = useStrongroom()
-  const queries = useQueryClient()
   const chooser = useRef<HTMLInputElement>(null)
   const [isOver, setOver] = useState(false)
-  const [sending, setSending] = useState<Sending>()
-  const upload = useMutation({
-    mutationFn: async (files: readonly File[]): Promise<void> => {
-      const itemId = await itemFor()
-      for (const file of files) {
-        const { name, size } = file
-        setSending({ name, sent: 0, total: size })
-        await strongroom.attachments.upload(vaultId, itemId, file, {
-          onProgress: (sent) => setSending({ name, sent, total: size }),
-        })
-      }
-    },
-    onSettled: async () => {
-      setSending(undefined)
-      await queries.invalidateQueries({ queryKey: ['vault', vaultId] })
-    },
-  })
+  const { upload, sending, left, stop } = useUpload(vaultId, itemFor)
   const isReady = !disabled && !upload.isPending
   const take = (list: FileList | null): void => {
     if (list && list.length > 0 && isReady) upload.mutate([...list])
@@ -100,8 +86,9 @@ export function UploadFiles({ vaultId, itemFor, disabled = false }: Members) {
         </Button>
         <span className="text-ink-2">or drop them here. They are encrypted in this page.</span>
       </div>
-      {sending && <Progress sending={sending} />}
-      {upload.error && <ProblemNote error={upload.error} />}
+      {sending && <Progress sending={sending} onStop={stop} />}
+      {upload.error && left !== '' && <p role="status">{left}</p>}
+      {upload.error && !(upload.error instanceof AbortedError) && <ProblemNote error={upload.error} />}
     </div>
   )
 }
