@@ -68,17 +68,40 @@ const PART_MISSING: Problem = {
 /** The SDK speaks to programs, of the key to repeat a call with; a person has none to give. */
 const LOOK_FIRST = 'It may have been made. Load the page again and look before you repeat it.'
 
+/** Of a request without an answer nobody knows whether it arrived. */
+const NO_ANSWER = {
+  message: 'no answer came from the server',
+  fix: 'Check that it is running, and the network between you and it. If this was a change, look whether it was made before you repeat it.',
+}
+
+/** Hints for programs name a request; here there is a page for it. */
+const OF_PROGRAMS = /\b(?:GET|POST|PUT|PATCH|DELETE) \//
+const NOT_HERE = 'It may have been archived or removed, or is not shared with you any more.'
+
+function fixOf(error: unknown, hint: string | undefined): string | undefined {
+  if (error instanceof OutcomeUnknownError) return LOOK_FIRST
+  if (hint === undefined || !OF_PROGRAMS.test(hint)) return hint
+  return error instanceof ApiError && error.status === 404 ? NOT_HERE : undefined
+}
+
 export function problemOf(error: unknown): Problem {
   if (isNotLoaded(error)) return PART_MISSING
   const members = error as { code?: unknown; hint?: unknown; requestId?: unknown } | null
   const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+  const code = text(members?.code)
+  if (code === 'connection_failed' && text(members?.hint) === undefined)
+    return { code, ...NO_ANSWER, requestId: text(members?.requestId) }
   return {
-    code: text(members?.code) ?? 'unexpected',
+    code: code ?? 'unexpected',
     message: error instanceof Error ? error.message : 'something in this page failed',
-    fix: error instanceof OutcomeUnknownError ? LOOK_FIRST : text(members?.hint),
+    fix: fixOf(error, text(members?.hint)),
     requestId: text(members?.requestId),
   }
 }
 
 export const isNoAccess = (error: unknown): boolean =>
   error instanceof PermissionDeniedError || (error instanceof ApiError && error.status === 403)
+
+/** What was seen before is not there any more, or not for whoever asks. */
+export const isGone = (error: unknown): boolean =>
+  isNoAccess(error) || (error instanceof ApiError && error.status === 404)

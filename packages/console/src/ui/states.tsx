@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { isNoAccess, isUnsound, problemOf } from '../queries.ts'
+import { isGone, isNoAccess, isUnsound, problemOf } from '../queries.ts'
 import { Button } from './button.tsx'
 import { CopyLine } from './copy.tsx'
 
@@ -74,13 +74,27 @@ interface Asked<T> {
   refetch(): unknown
 }
 
-/** One question of a page in all its states. What was there before stays in sight while it is asked again. */
+/** What was in sight, after it could not be asked for again. */
+function NotAnew({ of }: { readonly of: Asked<unknown> }) {
+  return (
+    <div className="grid gap-2 px-6 py-3">
+      <p>This is how it was; it could not be asked for again.</p>
+      <ProblemNote error={of.error} onRetry={() => void of.refetch()} />
+    </div>
+  )
+}
+
+/**
+ * One question of a page in all its states. What was there before stays in sight while it is asked again, and where the server does not answer;
+ * not where it says that there is no such thing any more, or not for whoever asks.
+ */
 export function Answer<T>({
   of,
   what,
   children,
   loading,
   unsound,
+  gone,
 }: {
   readonly of: Asked<T>
   /** For "You cannot see …". */
@@ -88,11 +102,20 @@ export function Answer<T>({
   readonly loading?: ReactNode
   /** In place of what a compromised key signed last, also where it was shown before. */
   readonly unsound?: (error: unknown) => ReactNode
+  /** In place of what is not there any more, where there is more to say of it than that. */
+  readonly gone?: ReactNode
   readonly children: (data: T) => ReactNode
 }) {
   if (unsound && isUnsound(of.error)) return unsound(of.error)
-  if (of.data !== undefined) return children(of.data)
+  if (of.data !== undefined && !isGone(of.error))
+    return (
+      <>
+        {of.error !== null && of.error !== undefined && <NotAnew of={of} />}
+        {children(of.data)}
+      </>
+    )
   if (of.isPending) return loading ?? <Skeleton />
+  if (gone !== undefined && isGone(of.error)) return gone
   if (isNoAccess(of.error)) return <NoAccess what={what} />
   return (
     <div className="max-w-2xl px-6 py-6">

@@ -1,12 +1,13 @@
 import { Link, type LinkProps } from '@tanstack/react-router'
 import { CopyLine } from '../../ui/copy.tsx'
 
+/** Undefined is what the person may not do: it is no step of theirs. */
 export interface Progress {
   readonly hasSecret: boolean
-  readonly hasAgent: boolean
-  readonly hasRun: boolean
+  readonly hasAgent: boolean | undefined
+  readonly hasRun: boolean | undefined
   readonly hasVerified: boolean
-  readonly hasBudget: boolean
+  readonly hasBudget: boolean | undefined
 }
 
 interface Step {
@@ -14,7 +15,7 @@ interface Step {
   readonly cli: string
   readonly link: LinkProps
   readonly here: string
-  readonly isDone: boolean
+  readonly isDone: boolean | undefined
 }
 
 const stepsOf = (progress: Progress): readonly Step[] => [
@@ -57,7 +58,7 @@ const stepsOf = (progress: Progress): readonly Step[] => [
 
 /** The first five minutes. A step is ticked when the server has seen it happen, from wherever it was made. */
 export function Checklist({ progress }: { readonly progress: Progress }) {
-  const steps = stepsOf(progress)
+  const steps = stepsOf(progress).filter(({ isDone }) => isDone !== undefined)
   const done = steps.filter(({ isDone }) => isDone).length
   return (
     <section aria-label="The first five minutes" className="grid gap-3 border-b border-rule px-6 py-5">

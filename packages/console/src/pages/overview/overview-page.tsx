@@ -1,6 +1,8 @@
+import type { Budget } from '@strongroom/contract'
 import type { AuditEvent } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useSearch } from '@tanstack/react-router'
+import { isNoAccess } from '../../queries.ts'
 import { useLastVerified } from '../../session/alarm.ts'
 import { useStrongroom } from '../../session/session.ts'
 import { SelectField } from '../../ui/field.tsx'
@@ -9,6 +11,7 @@ import { Seal } from '../../ui/seal.tsx'
 import { Answer, Skeleton } from '../../ui/states.tsx'
 import { When } from '../../ui/when.tsx'
 import { ActivityPlot } from '../activity/activity-plot.tsx'
+import type { Names } from '../activity/filter-tokens.ts'
 import { auditQuery } from '../activity/queries.ts'
 import { auditRow } from '../activity/rows.ts'
 import { useSubjectNames } from '../activity/subjects.tsx'
@@ -38,14 +41,31 @@ const sinceOf = (span: Span): Date => new Date(Math.floor(Date.now() / 60_000) *
 interface Counted {
   readonly since: Date
   readonly events: readonly AuditEvent[]
-  readonly agents: readonly { readonly agentId: string; readonly status: string }[]
-  readonly spend: ReturnType<typeof spendOf>
+  /** Undefined where they are not the person's to see; so are budgets. */
+  readonly agents: readonly { readonly agentId: string; readonly status: string }[] | undefined
+  readonly budgets: readonly Budget[] | undefined
 }
 
-function figuresOf({ since, events, agents, spend }: Counted): readonly Figure[] {
-  const refused = events.filter(({ outcome }) => outcome !== 'success').length
+const NOT_YOURS = { value: '–', beside: 'not yours to see' }
+
+function agentsFigure(agents: NonNullable<Counted['agents']>, events: Counted['events']) {
   const seen = new Set(events.map(({ actor }) => actor.id))
   const live = agents.filter(({ status }) => status === 'active')
+  return {
+    value: String(live.filter(({ agentId }) => seen.has(`agent:${agentId}`)).length),
+    beside: `of ${live.length}`,
+  }
+}
+
+function spendFigure(budgets: readonly Budget[]) {
+  const spend = spendOf(budgets)
+  return spend
+    ? { value: say(spend.spent), beside: `of ${say(spend.limit)}`, tone: 'money' as const }
+    : { value: '–', beside: 'no budget yet' }
+}
+
+function figuresOf({ since, events, agents, budgets }: Counted): readonly Figure[] {
+  const refused = events.filter(({ outcome }) => outcome !== 'success').length
   const from = since.toISOString()
   return [
     {
@@ -60,18 +80,11 @@ function figuresOf({ since, events, agents, spend }: Counted): readonly Figure[]
       link: { to: '/activity', search: { lens: 'audit', from, filter: 'status:refused' } },
       tone: refused > 0 ? 'danger' : undefined,
     },
-    {
-      label: 'Agents active',
-      value: String(live.filter(({ agentId }) => seen.has(`agent:${agentId}`)).length),
-      beside: `of ${live.length}`,
-      link: { to: '/agents' },
-    },
+    { label: 'Agents active', ...(agents ? agentsFigure(agents, events) : NOT_YOURS), link: { to: '/agents' } },
     {
       label: 'Spent this window',
-      value: spend ? say(spend.spent) : '–',
-      beside: spend ? `of ${say(spend.limit)}` : 'no budget yet',
+      ...(budgets ? spendFigure(budgets) : NOT_YOURS),
       link: { to: '/billing/budgets' },
-      tone: spend ? 'money' : undefined,
     },
   ]
 }
@@ -95,20 +108,34 @@ function LastVerified() {
 /** What there is so far, for the checklist; asked again while it is in sight. */
 function useProgress(audit: readonly AuditEvent[], isNew: boolean) {
   const strongroom = useStrongroom()
-  const refetchInterval = isNew ? POLL_MS : (false as const)
+  // What was refused is not asked again and again: each time is an event of the audit.
+  const refetchInterval = ({ state }: { readonly state: { readonly error: unknown } }) =>
+    isNew && !isNoAccess(state.error) ? POLL_MS : (false as const)
   const vaults = useQuery({ ...vaultsQuery(strongroom), refetchInterval })
   const agents = useQuery({ ...agentsQuery(strongroom), refetchInterval })
   const budgets = useQuery({ ...budgetsQuery(strongroom), refetchInterval })
   const verified = useLastVerified()
+  const ofAgents = isNoAccess(agents.error) ? undefined : (agents.data ?? [])
+  const ofBudgets = isNoAccess(budgets.error) ? undefined : (budgets.data ?? [])
   const progress = {
     hasSecret: (vaults.data ?? []).some(({ itemCount }) => itemCount > 0),
-    hasAgent: (agents.data ?? []).length > 0,
-    hasRun: audit.some(({ actor }) => actor.type === 'agent'),
+    hasAgent: ofAgents && ofAgents.length > 0,
+    hasRun: ofAgents && audit.some(({ actor }) => actor.type === 'agent'),
     hasVerified: verified !== undefined,
-    hasBudget: (budgets.data ?? []).length > 0,
+    hasBudget: ofBudgets && ofBudgets.length > 0,
   }
   const isKnown = !vaults.isPending && !agents.isPending && !budgets.isPending
-  return { progress, isKnown, agents: agents.data ?? [], budgets: budgets.data ?? [] }
+  return { progress, isKnown, agents: ofAgents, budgets: ofBudgets }
+}
+
+function Budgets({ budgets, names }: Pick<Counted, 'budgets'> & { readonly names: Names }) {
+  if (budgets === undefined) return <p className="text-ink-2">Your roles do not include what may be spent.</p>
+  if (budgets.length > 0) return <BudgetBars budgets={budgets} names={names} />
+  return (
+    <p className="text-ink-2">
+      No budget yet, so nothing can be bought. <Link to="/billing/budgets">Decide what may be spent.</Link>
+    </p>
+  )
 }
 
 export function OverviewPage() {
@@ -122,7 +149,7 @@ export function OverviewPage() {
   const all = audit.data?.rows ?? []
   const hasRun = all.some(({ actor }) => actor.type === 'agent')
   const { progress, isKnown, agents, budgets } = useProgress(all, !hasRun)
-  const isNew = isKnown && !(progress.hasSecret && progress.hasAgent && progress.hasRun)
+  const isNew = isKnown && [progress.hasSecret, progress.hasAgent, progress.hasRun].includes(false)
   const events = all.filter(({ occurredAt }) => new Date(occurredAt) >= since)
   return (
     <Page
@@ -149,7 +176,7 @@ export function OverviewPage() {
       <Answer of={audit} what="activity">
         {({ isAll }) => (
           <>
-            <Numbers figures={figuresOf({ since, events, agents, spend: spendOf(budgets) })} />
+            <Numbers figures={figuresOf({ since, events, agents, budgets })} />
             <section aria-label="Requests over time" className="border-b border-rule px-6 py-4">
               <ActivityPlot
                 lens="audit"
@@ -179,15 +206,9 @@ export function OverviewPage() {
         <section aria-label="Budgets this window" className="min-w-0 px-6 py-4 max-md:border-t max-md:border-rule">
           <div className="mb-2 flex items-baseline justify-between gap-3">
             <h2 className="text-dialog">Budgets this window</h2>
-            {budgets.length > 0 && <Link to="/billing/budgets">All budgets</Link>}
+            {budgets !== undefined && budgets.length > 0 && <Link to="/billing/budgets">All budgets</Link>}
           </div>
-          {budgets.length === 0 ? (
-            <p className="text-ink-2">
-              No budget yet, so nothing can be bought. <Link to="/billing/budgets">Decide what may be spent.</Link>
-            </p>
-          ) : (
-            <BudgetBars budgets={budgets} names={names} />
-          )}
+          <Budgets budgets={budgets} names={names} />
         </section>
       </div>
       <LastVerified />

@@ -3,6 +3,7 @@ import type { Receipt } from '@strongroom/sdk'
 import { keyWords } from '@strongroom/sdk'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
+import { isGone } from '../../queries.ts'
 import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyLine, MonoId } from '../../ui/copy.tsx'
@@ -132,13 +133,23 @@ export function ItemDrawer({ vault, itemId, canWrite, onClose }: Members) {
   const stop = (): void => setEditing(undefined)
   return (
     <Drawer
-      title={item.data?.name ?? 'Item'}
+      title={isGone(item.error) ? 'Item' : (item.data?.name ?? 'Item')}
       open
       // What is being typed is not lost by a press beside it, nor all else by one Escape, which ends the editing first.
       closesBy={editing === undefined ? 'anything' : 'keys'}
       onClose={() => (editing === undefined ? onClose() : stop())}
     >
-      <Answer of={item} what="this item" unsound={(error) => <AttestVault vaultId={vault.vaultId} error={error} />}>
+      <Answer
+        of={item}
+        what="this item"
+        unsound={(error) => <AttestVault vaultId={vault.vaultId} error={error} />}
+        gone={
+          <p className="px-5 py-4">
+            This item is not in {vault.name}, or not any more. Look among the archived items, or search for it: it may
+            have been moved.
+          </p>
+        }
+      >
         {(shown) => (
           // Beside the title, which stands four pixels further out than pages do.
           <div className="-ml-1">

@@ -70,7 +70,11 @@ function Versions(members: VersionsMembers) {
   const nameOf = useNames()
   const history = useInfiniteQuery(itemHistoryQuery({ client, person }, item.receipt, item.itemId))
   return (
-    <Answer of={history} what="the history of this item" loading={<Skeleton rows={Math.min(item.version, 6)} />}>
+    <Answer
+      of={history.isFetchNextPageError ? { ...history, error: null } : history}
+      what="the history of this item"
+      loading={<Skeleton rows={Math.min(item.version, 6)} />}
+    >
       {({ pages }) => (
         <>
           <ol reversed aria-label="Versions, newest first" className="border-t border-rule">
@@ -97,7 +101,7 @@ function Versions(members: VersionsMembers) {
               </Fragment>
             ))}
           </ol>
-          {history.error && <ProblemNote error={history.error} />}
+          {history.isFetchNextPageError && <ProblemNote error={history.error} />}
           {history.hasNextPage && (
             <div className="px-6 pt-3">
               <Button busy={history.isFetchingNextPage} onClick={() => void history.fetchNextPage()}>
