@@ -1,10 +1,10 @@
 import type { Page } from 'playwright'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { startWorld, type Tab, visit, type World } from './world.ts'
+import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 
 // What a hand does by accident. Catches: a press beside a form that throws away what was typed, or what was shown this once; a double click
 // that makes something twice and shows the refusal of the second in place of the first. Seen red: an invite whose link nobody ever saw, a value
-// that was typed and gone.
+// that was typed and gone, what was copied told again after a lock to whoever came in next.
 
 let world: World
 let tab: Tab
@@ -82,4 +82,15 @@ it('keeps a value that is being typed in the drawer of an item', async () => {
   await page.keyboard.press('Escape')
   await pressBeside()
   await dialog().waitFor({ state: 'detached' })
+})
+
+it('tells nobody after a lock what was done before it', async () => {
+  await visit(tab, '/vaults')
+  await page.keyboard.press('Control+k')
+  await page.getByRole('option', { name: 'Copy a link to this page' }).click()
+  const told = page.getByText(/^Copied http/)
+  await told.first().waitFor()
+  await press('Lock now')
+  await unlock(tab)
+  expect(await told.count()).toBe(0)
 })

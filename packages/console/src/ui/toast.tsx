@@ -1,7 +1,8 @@
 import * as Radix from '@radix-ui/react-toast'
 import { useSyncExternalStore } from 'react'
+import { onLock } from '../session/session.ts'
 
-// What happened just now, for a moment, and how to take it back.
+// What happened just now, for a moment, and how to take it back. Gone at a lock: it has names in it, and whoever comes in next may be another.
 
 interface Told {
   readonly id: number
@@ -17,6 +18,8 @@ function change(next: readonly Told[]): void {
   told = next
   for (const listener of listeners) listener()
 }
+
+onLock(() => change([]))
 
 export function toast(text: string, undo?: () => void): void {
   made += 1
