@@ -87,6 +87,8 @@ for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
   process.on(signal, () => end(`${signal}: finishing open requests`))
 // When the program that started us is gone, so are we.
 if (process.send) process.once('disconnect', () => end('the program that started us has ended'))
+// To listen for its end must not keep us, where we are refused.
+process.channel?.unref()
 
 try {
   const config = readConfig()
