@@ -92,9 +92,7 @@ export function RotateOwnKeyForm({ onClose }: { onClose(): void }) {
           {progress !== '' && <p role="status">{progress}</p>}
           {handOver.error && <ProblemNote error={handOver.error} />}
           <p className="text-label text-ink-3">
-            {handOver.error
-              ? 'Keep both kits until you know which key is yours: sign out and in again, and look here which one is active.'
-              : 'Nothing has changed yet. If you close this now, your old key and kit stay.'}
+            Nothing has changed yet. If you close this now, your old key and kit stay.
           </p>
         </div>
       </Dialog>
