@@ -136,7 +136,8 @@ export type { LiveGrant, LogState, StateUpdate } from './transition/draft.ts'
 export { auditLeaf, type LeafMaterial, type Ledger, leafOf, makeLedger } from './transition/ledger.ts'
 export { type Act, LEAF_TYPES, type LeafType, type Transition, transition } from './transition/transition.ts'
 export { formatTrustAnchor, parseTrustAnchor, type TrustAnchor } from './trust/anchor.ts'
-export { checkEvidence, type Evidence, type EvidenceVerdict, makeEvidence } from './trust/evidence.ts'
+export { checkEvidence, type Evidence, type EvidenceVerdict } from './trust/check-evidence.ts'
+export { makeEvidence } from './trust/evidence.ts'
 export {
   type AdoptedRecovery,
   adoptRecovery,
