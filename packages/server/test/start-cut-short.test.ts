@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, sta
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { unusable } from '../src/postgres/data-lock.ts'
 import { freePort, runServer, runUntilIt } from './process.ts'
 
@@ -14,21 +14,29 @@ import { freePort, runServer, runUntilIt } from './process.ts'
 // ready; drafts left where they are; the umask left as it was; a copy that others could write taken again; ENOSPC left as it is; open
 // requests waited for without a limit; a PostgreSQL that only an end in order stops.
 
+const made: string[] = []
+function makeData(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sr-cut-short-'))
+  made.push(folder)
+  chmodSync(folder, 0o711)
+  return folder
+}
+
+/** One after the other in the same place, since a new database takes most of a start. */
 let data: string
-beforeEach(() => {
-  data = mkdtempSync(join(tmpdir(), 'sr-cut-short-'))
-  chmodSync(data, 0o711)
+beforeAll(() => {
+  data = makeData()
 })
-afterEach(() => {
-  rmSync(data, { recursive: true, force: true })
+afterAll(() => {
+  for (const folder of made) rmSync(folder, { recursive: true, force: true })
 })
 
 const inHome = (...names: string[]): string => join(data, 'postgres', ...names)
 const runtimeOf = (): string => inHome(readdirSync(inHome()).find((name) => /^runtime-[^d]*[0-9]$/.test(name)) ?? '')
 
 it.each([
-  ['SIGTERM', 'starting PostgreSQL'],
   ['SIGINT', 'migrating the database: 0020'],
+  ['SIGTERM', 'starting PostgreSQL'],
 ] as const)('ends PostgreSQL too on a %s at "%s", and starts the next time', async (signal, step) => {
   const options = { data, port: await freePort() }
   const { end, output } = await runUntilIt(step, signal, options)
@@ -79,6 +87,7 @@ const writable = (folder: string): string[] =>
     .filter((path) => (statSync(path).mode & 0o022) !== 0)
 
 it('lets nobody else write, whatever the umask is, and runs no program that others could have replaced', async () => {
+  data = makeData()
   const options = { data, port: await freePort(), umask: '0' } as const
   await (await runServer(options)).end('SIGTERM')
   expect(writable(data)).toEqual([])
