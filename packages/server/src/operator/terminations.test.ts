@@ -9,7 +9,7 @@ import { type Shop, startShop } from '../../test/provider/shop.ts'
 import { inOrg } from '../context.ts'
 import type { CancelOutcome } from '../licenses/provider.ts'
 import { takeExpiryTurn } from '../modules/licenses/expiry.ts'
-import { MOST_UNKNOWN } from '../modules/licenses/purchase-turn.ts'
+import { MOST_UNKNOWN } from '../modules/licenses/turns.ts'
 import { listReview, settleTermination } from './licenses.ts'
 
 // What an operator decides about a termination that nobody could find out about. Catches: one of another organisation, one that needs no

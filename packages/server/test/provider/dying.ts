@@ -1,6 +1,6 @@
 import type { Database } from '../../src/db/database.ts'
 import type { LicenseProvider } from '../../src/licenses/provider.ts'
-import type { Works } from '../../src/modules/licenses/purchase-turn.ts'
+import type { Works } from '../../src/modules/licenses/turns.ts'
 
 // As if a process died at the nth of all the points where it touches the world: before and after each transaction, at its end before it is
 // committed, and before and after each request to a provider.

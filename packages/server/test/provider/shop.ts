@@ -3,7 +3,7 @@ import { inOrg } from '../../src/context.ts'
 import { creditOf, ledgerDifferences } from '../../src/ledger/ledger.ts'
 import type { Providers } from '../../src/licenses/provider.ts'
 import { budgetDifferences } from '../../src/modules/budgets/reserve.ts'
-import type { Works } from '../../src/modules/licenses/purchase-turn.ts'
+import type { Works } from '../../src/modules/licenses/turns.ts'
 import {
   type Buyer,
   giveCredit,

@@ -2,7 +2,7 @@ import type { Deps } from '../../context.ts'
 import type { Database } from '../../db/database.ts'
 import { makeProviders } from '../../licenses/providers.ts'
 import { type Repeating, repeat } from '../../telemetry/repeat.ts'
-import type { Works } from '../licenses/purchase-turn.ts'
+import type { Works } from '../licenses/turns.ts'
 import { takeLineTurn, takeMonthTurn } from './turns.ts'
 import { fetchUsage } from './usage.ts'
 

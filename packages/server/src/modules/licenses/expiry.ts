@@ -3,13 +3,12 @@ import { recordSystem } from '../../audit/record.ts'
 import type { Db } from '../../db/database.ts'
 import { setInstanceStatus } from './instance-store.ts'
 import { purchase } from './purchase-store.ts'
-import { later, type Works } from './purchase-turn.ts'
 import { claimEnding, claimOver, type EndingLicense, insertRenewal, type OverLicense } from './renewal-store.ts'
 import { tellLicense, tellTermination } from './tell.ts'
 import { nextTermination } from './termination-machine.ts'
 import { moveTermination, runningTermination } from './termination-store.ts'
 import { endPurchase } from './termination-turn.ts'
-import { Overtaken } from './turns.ts'
+import { later, Overtaken, type Works } from './turns.ts'
 
 // A period that is about to end: the next one is begun where the provider sells one, and it is said in good time where it does not. A
 // period that has ended without a next one ends the licence. Each turn is one transaction.

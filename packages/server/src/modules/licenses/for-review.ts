@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { MOST_UNKNOWN } from './purchase-turn.ts'
+import { MOST_UNKNOWN } from './turns.ts'
 
 /**
  * Of a purchase: a human decides. It could not be found out about, or for long enough has not been cancelled or not been given again to be

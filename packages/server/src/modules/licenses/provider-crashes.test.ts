@@ -10,8 +10,9 @@ import type { Fault } from '../../../test/provider/reference-provider.ts'
 import { PRICE } from '../../../test/provider/reference-provider.ts'
 import { type Shop, startShop } from '../../../test/provider/shop.ts'
 import { giveUp, listReview } from '../../operator/licenses.ts'
-import { MOST_UNKNOWN, takePurchaseTurn } from './purchase-turn.ts'
+import { takePurchaseTurn } from './purchase-turn.ts'
 import { takeTerminationTurn } from './termination-turn.ts'
+import { MOST_UNKNOWN } from './turns.ts'
 
 // Processes that die between two steps, or come back late; and a buyer who has another key meanwhile. Catches: a second order, a second
 // capture, a purchase that nobody goes on with, a credential that nobody can open.

@@ -17,8 +17,9 @@ import { type Shop, startShop } from '../../../test/provider/shop.ts'
 import { inOrg } from '../../context.ts'
 import { applyTransfers, creditOf } from '../../ledger/ledger.ts'
 import type { Providers } from '../../licenses/provider.ts'
-import { MOST_UNKNOWN, MOST_UNREACHABLE, takePurchaseTurn } from './purchase-turn.ts'
+import { takePurchaseTurn } from './purchase-turn.ts'
 import { giveUpPurchase } from './review.ts'
+import { MOST_UNKNOWN, MOST_UNREACHABLE } from './turns.ts'
 
 // Buying from a provider that misbehaves. Catches: two orders for one purchase, two captures, unknown taken for
 // failed, money that is free while it may be owed, a credential in the clear in the database.

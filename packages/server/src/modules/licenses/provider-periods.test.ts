@@ -7,9 +7,9 @@ import { type Shop, startShop } from '../../../test/provider/shop.ts'
 import { monthAfter, monthsAfter } from '../../licenses/proration.ts'
 import { takeLineTurn } from '../charges/turns.ts'
 import { takeEndingTurn, takeExpiryTurn } from './expiry.ts'
-import { MOST_UNKNOWN } from './purchase-turn.ts'
 import { takeRenewalTurn } from './renewal-turn.ts'
 import { giveUpPurchase } from './review.ts'
+import { MOST_UNKNOWN } from './turns.ts'
 
 // From when until when something is paid for. Catches: days charged before anything was delivered, two periods paid at delivery, a period
 // that is over when it is delivered, a turn that fails for ever over a day that no calendar has. Seen red: the period counted from the

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
 import { checkKey } from '@strongroom/protocol'
-import { type Deps, inOrg } from '../../context.ts'
-import type { Database, Db } from '../../db/database.ts'
-import type { LicenseOrder, LicenseProvider, OrderOutcome, Providers } from '../../licenses/provider.ts'
+import type { Db } from '../../db/database.ts'
+import type { LicenseOrder, LicenseProvider, OrderOutcome } from '../../licenses/provider.ts'
 import { destinationOf } from '../../licenses/sealer.ts'
 import { deliver, periodOf } from './delivery.ts'
 import { capture, externalIdOf, release, settlePromise } from './money.ts'
@@ -18,33 +17,30 @@ import {
 } from './purchase-store.ts'
 import { tellPurchase } from './tell.ts'
 import { callState, markCall, planCall } from './transition-store.ts'
-import { type ClaimTurn, Overtaken, takingOne, unlessOvertaken } from './turns.ts'
+import {
+  backoffMs,
+  type ClaimTurn,
+  inOrgOf,
+  later,
+  MOST_UNKNOWN,
+  MOST_UNREACHABLE,
+  Overtaken,
+  REVIEW_MS,
+  takingOne,
+  unlessOvertaken,
+  type Works,
+} from './turns.ts'
 
 // One step of one purchase. Before anybody outside is asked, it is written down that they will be; afterwards, what came of it. Whoever
 // dies in between leaves a lease that runs out, and the next one finds the same evidence.
 
-export interface Works {
-  readonly deps: Pick<Deps, 'now' | 'newId' | 'log'>
-  readonly worker: Database
-  readonly providers: Providers
-}
-
 const LEASE_MS = 60_000
 const DAY_MS = 86_400_000
 const RESUME_MS = 7 * DAY_MS
-const REVIEW_MS = DAY_MS / 4
-export const MOST_UNREACHABLE = 6
-export const MOST_UNKNOWN = 12
 /** Since it was delivered. */
 const REMINDERS_MS: readonly number[] = [3_600_000, DAY_MS, 7 * DAY_MS]
 
-export const backoffMs = (attempts: number): number => Math.min(5000 * 2 ** attempts, 3_600_000)
-export const later = (at: Date, ms: number): Date => new Date(at.getTime() + ms)
-
 type Changes = Parameters<typeof postponePurchase>[2]
-
-const inOrgOf = <T>({ worker }: Works, { orgId }: PurchaseRow, work: (db: Db) => Promise<T>): Promise<T> =>
-  inOrg({ database: worker }, orgId, work)
 
 interface Happened {
   readonly event: PurchaseEvent

@@ -4,7 +4,7 @@ import { withManners } from '../../../test/provider/provider-scene.ts'
 import { PRICE } from '../../../test/provider/reference-provider.ts'
 import { type Shop, startShop } from '../../../test/provider/shop.ts'
 import type { LicenseProvider, Providers } from '../../licenses/provider.ts'
-import { MOST_UNREACHABLE } from './purchase-turn.ts'
+import { MOST_UNREACHABLE } from './turns.ts'
 
 // What nobody resumes is undone. Catches: money that stays held although the provider has nothing of the order; money that is free on a word
 // that is not the provider's, or before it has cancelled. Seen red: the provider not asked for the order; every answer of it taken

@@ -1,5 +1,4 @@
 import { recordSystem } from '../../audit/record.ts'
-import { inOrg } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { ApiError } from '../../errors.ts'
 import { monthAfter, monthsAfter } from '../../licenses/proration.ts'
@@ -7,29 +6,33 @@ import type { RenewOutcome } from '../../licenses/provider.ts'
 import { tellExceeded } from '../../outbox/budget-events.ts'
 import { insertPeriod } from '../charges/period-store.ts'
 import { externalIdOf } from './money.ts'
-import { backoffMs, later, MOST_UNKNOWN, MOST_UNREACHABLE, type Works } from './purchase-turn.ts'
 import { nextRenewal, type RenewalEvent } from './renewal-machine.ts'
 import { moveRenewalMoney, promiseRenewal, renewalCapture, renewalOwner, settleRenewal } from './renewal-money.ts'
 import type { RenewalRow } from './renewal-store.ts'
 import * as store from './renewal-store.ts'
 import { tellLicense } from './tell.ts'
 import { markCall, planCall } from './transition-store.ts'
-import { type ClaimTurn, Overtaken, takingOne, unlessOvertaken } from './turns.ts'
+import {
+  backoffMs,
+  type ClaimTurn,
+  inOrgOf,
+  later,
+  MOST_UNKNOWN,
+  MOST_UNREACHABLE,
+  Overtaken,
+  REVIEW_MS,
+  takingOne,
+  unlessOvertaken,
+  type Works,
+} from './turns.ts'
 
 // One step of one renewal. Before the provider is asked it is written down that it will be; unknown is not failed, and the money stays
 // held until somebody knows.
 
 const LEASE_MS = 60_000
 const HOUR_MS = 3_600_000
-const REVIEW_MS = 6 * HOUR_MS
 
 type Changes = Parameters<typeof store.postponeRenewal>[2]
-
-const inOrgOf = <T>(
-  { worker }: Works,
-  { orgId }: Pick<RenewalRow, 'orgId'>,
-  work: (db: Db) => Promise<T>,
-): Promise<T> => inOrg({ database: worker }, orgId, work)
 
 const tell = (
   works: Works,

@@ -5,7 +5,7 @@ import { isForReview } from './for-review.ts'
 import { type InstanceRow, instance } from './instance-store.ts'
 import { nextPurchase } from './purchase-machine.ts'
 import { type PurchaseRow, purchase } from './purchase-store.ts'
-import { happen, MOST_UNKNOWN, type Works } from './purchase-turn.ts'
+import { happen } from './purchase-turn.ts'
 import { paidFor } from './refunds.ts'
 import { nextRenewal } from './renewal-machine.ts'
 import { renewal } from './renewal-store.ts'
@@ -14,7 +14,7 @@ import { nextTermination } from './termination-machine.ts'
 import { type TerminationRow, termination } from './termination-store.ts'
 import { cancelCallOf, terminationHappens } from './termination-turn.ts'
 import { markCall } from './transition-store.ts'
-import { Overtaken } from './turns.ts'
+import { MOST_UNKNOWN, Overtaken, type Works } from './turns.ts'
 
 // What waits for a human: nobody could find out what a provider has done, or it has not cancelled what was given up.
 

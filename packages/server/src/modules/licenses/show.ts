@@ -4,10 +4,10 @@ import { destinationOf, provisioningKey } from '../../licenses/sealer.ts'
 import type { InstanceRow } from './instance-store.ts'
 import * as purchases from './purchase-machine.ts'
 import { type PurchaseRow, sealedOf } from './purchase-store.ts'
-import { MOST_UNKNOWN } from './purchase-turn.ts'
 import * as terminations from './termination-machine.ts'
 import type { TerminationRow } from './termination-store.ts'
 import { type TransitionRow, transitionsOf } from './transition-store.ts'
+import { MOST_UNKNOWN } from './turns.ts'
 
 // Rows as the API shows them. Every status says what happened, why it stopped and what to do next.
 

@@ -8,8 +8,8 @@ import { PRICE } from '../../../test/provider/reference-provider.ts'
 import { type Shop, startShop } from '../../../test/provider/shop.ts'
 import type { Providers } from '../../licenses/provider.ts'
 import { takeEndingTurn, takeExpiryTurn } from './expiry.ts'
-import { MOST_UNKNOWN } from './purchase-turn.ts'
 import { takeRenewalTurn } from './renewal-turn.ts'
+import { MOST_UNKNOWN } from './turns.ts'
 
 // A termination that has come to a stop. Catches: a licence that is used on unpaid because its termination failed or nobody knows of it, one
 // that is renewed for who has asked for its end, an end that cannot be asked for in another way, two terminations of one licence at

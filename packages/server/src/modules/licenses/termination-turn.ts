@@ -1,4 +1,3 @@
-import { inOrg } from '../../context.ts'
 import type { Db } from '../../db/database.ts'
 import { applyTransfers } from '../../ledger/ledger.ts'
 import type { CancelOutcome } from '../../licenses/provider.ts'
@@ -7,7 +6,6 @@ import { type InstanceRow, instance, setInstanceStatus } from './instance-store.
 import { externalIdOf } from './money.ts'
 import { nextPurchase } from './purchase-machine.ts'
 import { dropSealed, movePurchase, type PurchaseRow, purchase } from './purchase-store.ts'
-import { backoffMs, later, MOST_UNKNOWN, MOST_UNREACHABLE, type Works } from './purchase-turn.ts'
 import { endPeriods, type PeriodRefund, paidFor, refundsOf } from './refunds.ts'
 import { isRenewing } from './renewal-store.ts'
 import { tellLicense, tellPurchase, tellTermination, whoseOf } from './tell.ts'
@@ -15,12 +13,23 @@ import { nextTermination, type TerminationEvent } from './termination-machine.ts
 import { claimTermination, moveTermination, postponeTermination, type TerminationRow } from './termination-store.ts'
 import { takeBackTestCredit } from './test-credit-store.ts'
 import { markCall, planCall } from './transition-store.ts'
-import { type ClaimTurn, Overtaken, takingOne, unlessOvertaken } from './turns.ts'
+import {
+  backoffMs,
+  type ClaimTurn,
+  inOrgOf,
+  later,
+  MOST_UNKNOWN,
+  MOST_UNREACHABLE,
+  Overtaken,
+  REVIEW_MS,
+  takingOne,
+  unlessOvertaken,
+  type Works,
+} from './turns.ts'
 
 // One step of one termination: the provider first, the money second, what we keep last.
 
 const LEASE_MS = 60_000
-const REVIEW_MS = 6 * 3_600_000
 const DAY_MS = 86_400_000
 
 interface Ending {
@@ -30,9 +39,6 @@ interface Ending {
 }
 
 type Changes = Parameters<typeof postponeTermination>[2]
-
-const inOrgOf = <T>({ worker }: Works, { orgId }: TerminationRow, work: (db: Db) => Promise<T>): Promise<T> =>
-  inOrg({ database: worker }, orgId, work)
 
 export async function terminationHappens(
   works: Works,

@@ -3,10 +3,10 @@ import type { Database } from '../../db/database.ts'
 import { makeProviders } from '../../licenses/providers.ts'
 import { type Repeating, repeat } from '../../telemetry/repeat.ts'
 import { takeEndingTurn, takeExpiryTurn } from './expiry.ts'
-import { claimPurchaseTurn, type Works } from './purchase-turn.ts'
+import { claimPurchaseTurn } from './purchase-turn.ts'
 import { claimRenewalTurn } from './renewal-turn.ts'
 import { claimTerminationTurn } from './termination-turn.ts'
-import type { ClaimTurn, Turn } from './turns.ts'
+import type { ClaimTurn, Turn, Works } from './turns.ts'
 
 /** How many of each in a row, so that one kind does not keep the other waiting. */
 const IN_A_ROW = 50
