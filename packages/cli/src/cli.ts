@@ -72,6 +72,7 @@ export function makeCli({ io, globals, speaker, signal, ask }: CliParts): Cli {
         paths,
         wanted: globals.profile,
         keyStore,
+        isOffline: isOffline({ globals, io }),
         signInAgain: async (name, profile) => (await import('./place/sign-in.ts')).signInAgain(cli, name, profile),
         renewIdle: async (name, profile) => (await import('./place/sign-in.ts')).renewIdle(cli, name, profile),
       })

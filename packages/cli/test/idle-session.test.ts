@@ -1,4 +1,4 @@
-import { globSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
+import { globSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { jsonOf } from './shapes.ts'
@@ -6,7 +6,7 @@ import { type Machine, PASSPHRASE, startWorld, type World } from './world.ts'
 
 // The server ends a session that was not used for half an hour. Catches: a command that is refused for it although the passphrase is there, a
 // refusal without the command that helps, an answer from the cache that is held up by it. Seen red: the session taken for good until it
-// expires; renewed with --offline, and where the server is gone.
+// expires; renewed with --offline, and where the server is gone; what is read offline taken for use.
 
 const LONG_MS = 31 * 60_000
 
@@ -20,10 +20,12 @@ const passphraseOn = (machine: Machine) => ({
   STRONGROOM_PASSPHRASE_FILE: machine.file('passphrase', PASSPHRASE),
 })
 
+const notes = (machine: Machine): string[] => globSync(join(machine.home, '.local/state/strongroom/sessions/*'))
+
 /** Nobody has touched the machine for half an hour. */
-function leave(machine: Machine): void {
-  const left = new Date(Date.now() - LONG_MS)
-  for (const file of globSync(join(machine.home, '.local/state/strongroom/sessions/*'))) utimesSync(file, left, left)
+function leave(machine: Machine, ms = LONG_MS): void {
+  const left = new Date(Date.now() - ms)
+  for (const file of notes(machine)) utimesSync(file, left, left)
 }
 
 it('opens a new session where the old one was left for too long, and goes on with it', async () => {
@@ -59,6 +61,13 @@ it('answers from what was read before all the same: asked to, and where the serv
   const reading = ['env', '--vault', 'prod', '--json']
   const read = (await machine.call(reading)).stdout
   expect(read).toContain('v1')
+
+  // The server hears nothing of what is read offline, so its half hour goes on.
+  leave(machine, 60_000)
+  const lastUse = notes(machine).map((file) => statSync(file).mtimeMs)
+  expect((await machine.call([...reading, '--offline'])).code).toBe(0)
+  expect(notes(machine).map((file) => statSync(file).mtimeMs)).toEqual(lastUse)
+  expect(lastUse).toHaveLength(1)
 
   leave(machine)
   const nowhere = { STRONGROOM_PASSPHRASE_FILE: join(machine.home, 'nothing') }

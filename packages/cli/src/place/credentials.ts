@@ -38,6 +38,8 @@ export interface CredentialPlace {
   /** `--profile` */
   readonly wanted: string | undefined
   keyStore(): Promise<KeyStore>
+  /** Whether nothing but what was read before may answer: a session is not used then. */
+  readonly isOffline: boolean
   /** Asks a person for their passphrase and keeps the new session; refuses where there is nobody. */
   signInAgain(name: string, profile: Profile): Promise<PersonSecrets>
   /** The same where that is no trouble to anybody; nothing where there is nobody, or no server. */
@@ -89,7 +91,7 @@ async function sessionOf(place: CredentialPlace, name: string, profile: Profile)
   const kept = await (await place.keyStore()).get(name)
   const before = kept === undefined ? undefined : (JSON.parse(kept) as PersonSecrets)
   const used = async (secrets: PersonSecrets): Promise<PersonSecrets> => {
-    await noteUse(place.paths, name, secrets.accessToken)
+    if (!place.isOffline) await noteUse(place.paths, name, secrets.accessToken)
     return secrets
   }
   if (!before || Date.parse(before.expiresAt) < Date.now() + SOON_MS)
