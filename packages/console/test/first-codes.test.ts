@@ -2,7 +2,7 @@ import { type Browser, chromium } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { CHROMIUM_FLAGS, findChromium } from '../../../scripts/chromium.mjs'
 import { type NewServer, startNewServer } from '../../sdk/test/engine/server.ts'
-import { newTab, unlock } from './world.ts'
+import { makeOrganisation, newTab, unlock } from './world.ts'
 
 // The codes of whoever sets a server up. Catches: a browser that cannot keep anything, or an answer that is lost, after which the organisation is
 // there and the only codes to it were never shown. Seen red: the page told of a full disk, or that the server was not reached, and nobody could
@@ -31,14 +31,7 @@ it('are shown although the answer was lost and the browser keeps nothing, and op
     await route.fetch()
     await route.abort()
   })
-  await tab.open('/')
-  await page.getByLabel('Setup token').fill(server.setupToken)
-  await page.getByLabel('Organisation').fill('Northwind')
-  await page.getByLabel('Your name').fill('Ada')
-  await page.getByLabel('Your email').fill('ada@northwind.example')
-  await page.getByLabel('Passphrase', { exact: true }).fill('correct horse battery staple')
-  await page.getByLabel('Passphrase again').fill('correct horse battery staple')
-  await page.getByRole('button', { name: 'Make the organisation' }).click()
+  await makeOrganisation(tab, server.setupToken)
   await page.getByRole('heading', { name: 'Your recovery kit' }).waitFor()
   const [deviceSecret] = /SRD1-[0-9A-Z-]+/.exec(await page.getByRole('main').innerText()) ?? []
 

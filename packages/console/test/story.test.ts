@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { CHROMIUM_FLAGS, findChromium } from '../../../scripts/chromium.mjs'
 import { type NewServer, startNewServer } from '../../sdk/test/engine/server.ts'
 import { type Receiver, startReceiver } from './demo-money.ts'
-import { newTab, type Tab, visit } from './world.ts'
+import { makeOrganisation, newTab, type Tab, visit } from './world.ts'
 
 // One story from a new server to a delivery that is sent again, by role and label, in one browser and with the real command line.
 // Catches parts that work alone and not together. Seen red: an agent that activity does not know by its name, a Resend that sends nothing.
@@ -41,14 +41,7 @@ const press = (name: string | RegExp) => page.getByRole('button', { name, exact:
 const go = (name: string) => page.getByRole('navigation', { name: 'Places' }).getByRole('link', { name }).click()
 
 async function setUp(): Promise<void> {
-  await tab.open('/')
-  await page.getByLabel('Setup token').fill(server.setupToken)
-  await page.getByLabel('Organisation').fill('Northwind')
-  await page.getByLabel('Your name').fill('Ada')
-  await page.getByLabel('Your email').fill('ada@northwind.example')
-  await page.getByLabel('Passphrase', { exact: true }).fill('correct horse battery staple')
-  await page.getByLabel('Passphrase again').fill('correct horse battery staple')
-  await press('Make the organisation')
+  await makeOrganisation(tab, server.setupToken)
   const [kit] = await Promise.all([page.waitForEvent('download'), press('Download the kit')])
   expect(await readFile(await kit.path(), 'utf8')).toMatch(/SRD1-.*\n.*SRR1-/)
   await press('Go on')

@@ -168,3 +168,15 @@ export async function startWorld(options: ServerOptions = {}): Promise<World> {
     },
   }
 }
+
+/** What whoever sets a server up types into its first page. */
+export async function makeOrganisation({ page, open }: Tab, setupToken: string): Promise<void> {
+  await open('/')
+  await page.getByLabel('Setup token').fill(setupToken)
+  await page.getByLabel('Organisation').fill('Northwind')
+  await page.getByLabel('Your name').fill('Ada')
+  await page.getByLabel('Your email').fill('ada@northwind.example')
+  await page.getByLabel('Passphrase', { exact: true }).fill('correct horse battery staple')
+  await page.getByLabel('Passphrase again').fill('correct horse battery staple')
+  await page.getByRole('button', { name: 'Make the organisation', exact: true }).click()
+}

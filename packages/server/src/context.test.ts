@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, inject, it } from 'vitest'
 import { type Harness, startHarness, type TestAgent } from '../test/harness.ts'
 import { asSuperuser } from '../test/principals.ts'
+import { setReadOnly } from '../test/read-only.ts'
 import { inOrg, translating } from './context.ts'
 import { openDatabase } from './db/database.ts'
 
@@ -95,24 +96,11 @@ async function expectToPass(code: string, begin: () => Promise<unknown>, end: ()
   expect(await rowsOf(name)).toEqual({ agents: 1, keys: keys + 1 })
 }
 
-/** New connections only begin as this says, so those that are there go. */
-const setReadOnly = (value: 'on' | 'off') =>
-  asSuperuser(h, async (client) => {
-    await client.query('set default_transaction_read_only = off')
-    await client.query(
-      `do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}', current_database()); end $$`,
-    )
-    await client.query(
-      'select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    )
-    await expect.poll(() => h.deps.database.pool.totalCount).toBe(0)
-  })
-
 it('tells the caller to come again while the database is read-only, as after a fail-over', () =>
   expectToPass(
     '25006',
-    () => setReadOnly('on'),
-    () => setReadOnly('off'),
+    () => setReadOnly(h, 'on'),
+    () => setReadOnly(h, 'off'),
   ))
 
 it.each(['53100', '53200', '58030'])('tells the caller to come again when the database has no room: %s', (code) =>

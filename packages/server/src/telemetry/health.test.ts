@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Harness, startHarness } from '../../test/harness.ts'
-import { asSuperuser } from '../../test/principals.ts'
+import { setReadOnly } from '../../test/read-only.ts'
 
 // Whom a load balancer sends requests to. Catches: a server that calls itself ready while its database takes no writes, as after a
 // fail-over, and then answers next to everything with 503; a log that does not say what is in the way; an answer that does.
@@ -19,22 +19,9 @@ const look = async (path: string) => {
 }
 const hindrances = () => lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'database_unavailable')
 
-/** New connections only begin as this says, so those that are there go. */
-const setReadOnly = (value: 'on' | 'off') =>
-  asSuperuser(h, async (client) => {
-    await client.query('set default_transaction_read_only = off')
-    await client.query(
-      `do $$ begin execute format('alter database %I set default_transaction_read_only = ${value}', current_database()); end $$`,
-    )
-    await client.query(
-      'select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
-    )
-    await expect.poll(() => h.deps.database.pool.totalCount).toBe(0)
-  })
-
 it('is not ready while the database takes no writes, alive all the same, and ready when it takes them again', async () => {
   expect(await look('/readyz')).toMatchObject({ status: 200, body: { status: 'ready' } })
-  await setReadOnly('on')
+  await setReadOnly(h, 'on')
   try {
     const { status, retryAfter, body } = await look('/readyz')
     expect({ status, retryAfter }).toEqual({ status: 503, retryAfter: '2' })
@@ -43,7 +30,7 @@ it('is not ready while the database takes no writes, alive all the same, and rea
     expect(hindrances()).toMatchObject([{ level: 40, code: '25006' }])
     expect(await look('/healthz')).toMatchObject({ status: 200, body: { status: 'alive' } })
   } finally {
-    await setReadOnly('off')
+    await setReadOnly(h, 'off')
   }
   expect(await look('/readyz')).toMatchObject({ status: 200 })
   expect(hindrances()).toHaveLength(1)
