@@ -2,7 +2,7 @@ import { type Browser, chromium } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { CHROMIUM_FLAGS, findChromium } from '../../../scripts/chromium.mjs'
 import { type NewServer, startNewServer } from '../../sdk/test/engine/server.ts'
-import { makeOrganisation, newTab, unlock } from './world.ts'
+import { makeOrganisation, newTab, PASSPHRASE, unlock } from './world.ts'
 
 // The codes of whoever sets a server up. Catches: a browser that cannot keep anything, or an answer that is lost, after which the organisation is
 // there and the only codes to it were never shown. Seen red: the page told of a full disk, or that the server was not reached, and nobody could
@@ -40,6 +40,11 @@ it('are shown although the answer was lost and the browser keeps nothing, and op
   await other.open('/')
   await other.page.getByLabel('Email').fill('ada@northwind.example')
   await other.page.getByLabel('Device secret').fill(String(deviceSecret))
+  await other.page.getByLabel('Passphrase').fill(PASSPHRASE)
+  await other.page.route('**/api/**', (route) => route.abort())
+  await other.page.getByRole('button', { name: 'Sign in' }).click()
+  await other.page.getByText('no answer came from the server').waitFor()
+  await other.page.unrouteAll({ behavior: 'wait' })
   await unlock(other)
   expect(other.problems).toEqual([])
 })

@@ -7,7 +7,7 @@ import { clientOf, type Demo, seedDemo } from './demo.ts'
 
 // The console as people have it: served by a real server, in a real Chromium, with the browser's own refusals counted.
 
-const PASSPHRASE = 'correct horse battery staple'
+export const PASSPHRASE = 'correct horse battery staple'
 
 export interface Tab {
   readonly page: Page
