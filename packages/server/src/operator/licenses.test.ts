@@ -132,11 +132,9 @@ it('leaves what was paid for to its termination', async () => {
   const deps = { ...operatorOf(h), now: h.deps.now }
   const { purchaseId, licenseInstanceId } = await buy(buyer, 'mail-pro')
   await shop.turns()
-  const stubborn = withManners(shop.providers, () => ({
-    cancel: async () => ({ kind: 'refused', code: 'commitment', earliestAt: null }),
-  }))
+  const silent = withManners(shop.providers, () => ({ cancel: async () => ({ kind: 'unknown', cause: 'no_answer' }) }))
   await buyer.client.licenses.terminate({ body: { licenseInstanceId } })
-  await shop.turns(stubborn)
+  await shop.turns(silent)
   await inOrg(h.deps, org.orgId, (db) =>
     db
       .updateTable('license_purchase')

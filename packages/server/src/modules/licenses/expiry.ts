@@ -7,13 +7,12 @@ import { claimEnding, claimOver, type EndingLicense, insertRenewal, type OverLic
 import { tellLicense, tellTermination } from './tell.ts'
 import { nextTermination } from './termination-machine.ts'
 import { moveTermination, runningTermination } from './termination-store.ts'
-import { endPurchase } from './termination-turn.ts'
 import { later, Overtaken, type Works } from './turns.ts'
+import { DAY_MS, endPurchase } from './waiting.ts'
 
 // A period that is about to end: the next one is begun where the provider sells one, and it is said in good time where it does not. A
 // period that has ended without a next one ends the licence. Each turn is one transaction.
 
-const DAY_MS = 86_400_000
 /** Whoever has to buy again hears of it so long before. */
 const NOTICE_MS = 7 * DAY_MS
 /** So long before the end the money for the next period is held. */

@@ -1,10 +1,12 @@
+import { money } from '@strongroom/contract'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { buy, statusOf } from '../../../test/provider/license-buyer.ts'
 import { withManners } from '../../../test/provider/provider-scene.ts'
 import { PRICE, SHORT_MS } from '../../../test/provider/reference-provider.ts'
 import { type Shop, startShop } from '../../../test/provider/shop.ts'
-import { monthAfter, monthsAfter } from '../../licenses/proration.ts'
+import { monthAfter, monthsAfter, refundOf } from '../../licenses/proration.ts'
+import type { CancelOutcome } from '../../licenses/provider.ts'
 import { takeLineTurn } from '../charges/turns.ts'
 import { takeEndingTurn, takeExpiryTurn } from './expiry.ts'
 import { takeRenewalTurn } from './renewal-turn.ts'
@@ -12,9 +14,10 @@ import { giveUpPurchase } from './review.ts'
 import { MOST_UNKNOWN } from './turns.ts'
 
 // From when until when something is paid for. Catches: days charged before anything was delivered, two periods paid at delivery, a period
-// that is over when it is delivered, a turn that fails for ever over a day that no calendar has. Seen red: the period counted from the
-// order; renewals counted from the order; the end not compared with the delivery; the day not looked at; the renewal of a short period
-// begun at once.
+// that is over when it is delivered, a turn that fails for ever over a day that no calendar has, days given back that were used before
+// anybody asked for the end. Seen red: the period counted from the order; renewals counted from the order; the end not compared with the
+// delivery; the day not looked at; the renewal of a short period begun at once; the day that a provider names for an end taken however
+// long ago it is, with every period given back.
 
 const [DAY_MS, HOUR_MS] = [86_400_000, 3_600_000]
 let shop: Shop
@@ -227,4 +230,62 @@ it('takes the beginning that a licence says itself, and not one that is over', a
   const late = await buy(shop.buyer, 'mail-pro')
   await shop.turns(saying(shop.h.deps.now()))
   expect((await statusOf(shop.buyer, late.purchaseId)).statusReason).toBe('provider_wrong_period')
+})
+
+/** In its second period, some days after that began. */
+async function renewed() {
+  const { licenseInstanceId: id } = await buy(shop.buyer, 'mail-pro')
+  await turns()
+  const { end: start } = await licenseOf(id)
+  shop.h.advance(start.getTime() - DAY_MS / 2 - shop.h.deps.now().getTime())
+  await turns()
+  shop.h.advance(5 * DAY_MS)
+  const { end } = await licenseOf(id)
+  expect(await paidFor(id)).toBe(2n * PRICE)
+  return { id, left: () => refundOf(PRICE, start, end, shop.h.deps.now()) }
+}
+const terminate = (licenseInstanceId: string) => shop.buyer.client.licenses.terminate({ body: { licenseInstanceId } })
+const terminationOf = (terminationId: string) =>
+  shop.buyer.client.licenses.terminationStatus({ params: { terminationId } })
+const LONG_AGO = new Date('2020-01-01T00:00:00Z')
+const saying = (outcome: CancelOutcome) => withManners(shop.providers, () => ({ cancel: async () => outcome }))
+
+it('gives back no day before the end was asked for, however long ago a provider says it was', async () => {
+  const { id, left } = await renewed()
+  const before = await shop.balance()
+  const { terminationId } = await terminate(id)
+  const back = left()
+  expect([back > 0n, back < PRICE]).toEqual([true, true])
+  await shop.turns(saying({ kind: 'cancelled', effectiveAt: LONG_AGO, refundable: null }))
+  expect(await terminationOf(terminationId)).toMatchObject({ status: 'completed', refund: money(back) })
+  expect((await shop.balance()).available - before.available).toBe(back)
+  await shop.booksAreRight()
+})
+
+it('never gives back a period that was over when its end was asked for, whatever a provider names', async () => {
+  const { id } = await renewed()
+  const before = await shop.balance()
+  const { terminationId } = await terminate(id)
+  await shop.turns(saying({ kind: 'cancelled', effectiveAt: LONG_AGO, refundable: PRICE + 1n }))
+  expect(await terminationOf(terminationId)).toMatchObject({ status: 'in_review', refund: null })
+  expect(await shop.balance()).toEqual(before)
+})
+
+it('takes no day to end on that was over before it was asked for, and goes on when the provider names another', async () => {
+  const { id, left } = await renewed()
+  const before = await shop.balance()
+  const { terminationId } = await terminate(id)
+  await shop.turns(saying({ kind: 'scheduled', effectiveAt: LONG_AGO }))
+  expect(await terminationOf(terminationId)).toMatchObject({
+    ...{ status: 'in_review', statusReason: 'provider_wrong_date', effectiveAt: null, refund: null },
+  })
+  expect(await shop.balance()).toEqual(before)
+  const back = left()
+  // Its clock is behind ours.
+  const effectiveAt = new Date(shop.h.deps.now().getTime() - 60_000)
+  shop.h.advance(DAY_MS / 4 + 1000)
+  await shop.turns(saying({ kind: 'scheduled', effectiveAt }))
+  expect(await terminationOf(terminationId)).toMatchObject({ status: 'completed', refund: money(back) })
+  expect((await shop.balance()).available - before.available).toBe(back)
+  await shop.booksAreRight()
 })

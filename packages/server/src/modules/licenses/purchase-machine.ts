@@ -1,4 +1,4 @@
-import type { PurchaseState } from './purchase-store.ts'
+import type { PurchaseRow, PurchaseState } from './purchase-store.ts'
 
 // The states of a purchase and what leads from one to the next. Nothing else changes a state; what is not here is refused.
 
@@ -20,6 +20,8 @@ export const PURCHASE_EVENTS = [
   'resealing',
   /** Ended before it was handed over. */
   'terminated',
+  /** It is not ended after all, or not yet. */
+  'kept',
   'resumed',
   /** Nobody has resumed it in time; or a human has decided that nothing comes of it. */
   'given_up',
@@ -60,13 +62,22 @@ const STEPS: Readonly<Record<PurchaseState, Steps>> = {
   failed: { resumed: to('provisioning'), given_up: to('compensating') },
   // Captured money is given back by the settlement of the termination, held money here. It is tried until the provider has nothing of it
   // or a human has found out so, and never goes to a review: from there it could be delivered, and what was given back would be taken again.
-  compensating: { undone: to('cancelled', 'release'), given_up: to('cancelled', 'release') },
+  compensating: {
+    undone: to('cancelled', 'release'),
+    given_up: to('cancelled', 'release'),
+    // Only what is paid for: see `keptStep`.
+    kept: to('awaiting_handoff'),
+  },
   cancelled: {},
   in_review: { confirmed: delivered, refused: to('failed', 'release'), given_up: to('compensating') },
 }
 
 /** What follows; undefined where this cannot happen in this state. */
 export const nextPurchase = (state: PurchaseState, event: PurchaseEvent): Step | undefined => STEPS[state][event]
+
+/** What was delivered can be taken again while it is paid for. Where money is only held nothing was delivered, and nothing is to be taken. */
+export const keptStep = (bought: Pick<PurchaseRow, 'state' | 'money'>): Step | undefined =>
+  bought.money === 'captured' ? nextPurchase(bought.state, 'kept') : undefined
 
 export interface Evidence {
   /** Of the hold; released holds are made anew. */

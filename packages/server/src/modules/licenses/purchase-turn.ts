@@ -30,15 +30,13 @@ import {
   unlessOvertaken,
   type Works,
 } from './turns.ts'
+import { DAY_MS, reminderAt } from './waiting.ts'
 
 // One step of one purchase. Before anybody outside is asked, it is written down that they will be; afterwards, what came of it. Whoever
 // dies in between leaves a lease that runs out, and the next one finds the same evidence.
 
 const LEASE_MS = 60_000
-const DAY_MS = 86_400_000
 const RESUME_MS = 7 * DAY_MS
-/** Since it was delivered. */
-const REMINDERS_MS: readonly number[] = [3_600_000, DAY_MS, 7 * DAY_MS]
 
 type Changes = Parameters<typeof postponePurchase>[2]
 
@@ -136,7 +134,7 @@ async function confirm(
   if (outcome.amount > BigInt(row.amount)) return unclear(works, row, 'provider_wrong_amount')
   const period = periodOf(row, outcome, at)
   if (!period) return unclear(works, row, 'provider_wrong_period')
-  const next_at = later(at, REMINDERS_MS[0] ?? DAY_MS)
+  const next_at = reminderAt({ reminders: 0 }, at)
   const changes = { instance_ref: instanceRef, sealing: sealed.sealing, next_at }
   const also = async (db: Db, at: Date): Promise<void> => {
     await deliver(works.deps, db, row, { instanceRef, sealed, period }, at)
@@ -242,7 +240,7 @@ async function sealAnew(works: Works, row: PurchaseRow): Promise<void> {
     const known = await lockPurchase(db, row.orgId, row.purchaseId)
     if (known?.version !== row.version) throw new Overtaken()
     await putSealed(db, row, outcome.sealed, at)
-    const next_at = later(at, REMINDERS_MS[row.reminders] ?? DAY_MS)
+    const next_at = reminderAt(row, at)
     await postponePurchase(db, row, { attempts: 0, reason: null, sealing: outcome.sealed.sealing, next_at })
   })
 }
@@ -254,8 +252,7 @@ async function wait(works: Works, row: PurchaseRow): Promise<void> {
 
 async function remind(works: Works, row: PurchaseRow): Promise<void> {
   const reminders = row.reminders + 1
-  const after = REMINDERS_MS[reminders]
-  const next_at = after === undefined ? null : later(row.updatedAt, after)
+  const next_at = reminderAt({ reminders }, row.updatedAt)
   await inOrgOf(works, row, async (db) => {
     await postponePurchase(db, row, { reminders, next_at })
     await tellPurchase(works.deps, db, row, row.state, 'license.purchase.handoff_reminder')

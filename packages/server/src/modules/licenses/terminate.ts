@@ -5,12 +5,12 @@ import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { hasEnded, type InstanceRow, lockInstance, setInstanceStatus } from './instance-store.ts'
 import { openInstance, openTermination } from './open.ts'
-import { nextPurchase } from './purchase-machine.ts'
-import { movePurchase, purchase } from './purchase-store.ts'
+import { purchase } from './purchase-store.ts'
 import { showTermination } from './show.ts'
 import { tellTermination, whoseOf } from './tell.ts'
 import { nextTermination } from './termination-machine.ts'
 import { insertTermination, moveTermination, runningTermination, type TerminationRow } from './termination-store.ts'
+import { stopWaiting } from './waiting.ts'
 
 // Ending a licence begins with saying so. The provider is asked by the next turn; money is settled when it has answered.
 
@@ -23,12 +23,8 @@ const again = (): ApiError => new ApiError('overloaded', { headers: { 'retry-aft
 async function stopHandOff(ctx: TxCtx, { purchaseId }: InstanceRow): Promise<void> {
   const { db, principal } = ctx
   const row = await purchase(db, principal.orgId, purchaseId)
-  const next = row && nextPurchase(row.state, 'terminated')
-  if (!row || !next) return
-  const move = { to: next.to, cause: 'terminated', actor: principal.id, at: ctx.now() }
-  const isMoved = await movePurchase(db, row, move, { next_at: null })
   // It was handed over this very moment: the licence is ended all the same.
-  if (!isMoved) throw again()
+  if (row && !(await stopWaiting(db, row, principal.id, ctx.now()))) throw again()
 }
 
 const isSame = (row: TerminationRow, { effective = 'immediate', fallback }: Body): boolean =>
@@ -90,6 +86,7 @@ export const resumeTermination: Handler<typeof licenses.resumeTermination> = (ct
     const move = { to, cause: 'resumed', actor: principal.id, at }
     const isMoved = await moveTermination(db, row, move, { reason: null, attempts: 0, earliest_at: null, next_at: at })
     if (isMoved) {
+      if (row.effective === 'immediate') await stopHandOff(ctx, license)
       await tellTermination(ctx, db, row, whoseOf(license), to, 'license.termination.resumed')
       await record(ctx, {
         action: 'license.termination.resume',

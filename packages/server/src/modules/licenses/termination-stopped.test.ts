@@ -6,17 +6,18 @@ import { buy, statusOf, takeDelivery } from '../../../test/provider/license-buye
 import { withManners } from '../../../test/provider/provider-scene.ts'
 import { PRICE } from '../../../test/provider/reference-provider.ts'
 import { type Shop, startShop } from '../../../test/provider/shop.ts'
-import type { Providers } from '../../licenses/provider.ts'
+import type { CancelOutcome, Providers } from '../../licenses/provider.ts'
 import { takeEndingTurn, takeExpiryTurn } from './expiry.ts'
 import { takeRenewalTurn } from './renewal-turn.ts'
-import { MOST_UNKNOWN } from './turns.ts'
+import { MOST_UNKNOWN, MOST_UNREACHABLE } from './turns.ts'
 
 // A termination that has come to a stop. Catches: a licence that is used on unpaid because its termination failed or nobody knows of it, one
 // that is renewed for who has asked for its end, an end that cannot be asked for in another way, two terminations of one licence at
 // once, a second refund. Seen red: only what is active ends with its period; the failed one kept from being replaced; a replaced one
 // resumed; `license.terminated` told of a licence that has expired; the purchase nobody took left behind;
 // what was paid looked for among the periods that run today; the hand-off stopped for a licence that runs to the end of its period; the day a
-// provider names taken however late it is.
+// provider names taken however late it is; what was paid for out of reach after its end was refused; the hand-off not stopped when the end is asked
+// for once more.
 
 const DAY_MS = 86_400_000
 let shop: Shop
@@ -92,7 +93,6 @@ it('ends a licence with its period when its termination has failed, and renews i
 it('ends what nobody has taken with it: the purchase is over, and nothing sealed is left', async () => {
   const { id, purchaseId } = await license({ isTaken: false })
   await refused(id)
-  expect((await statusOf(shop.buyer, purchaseId)).status).toBe('compensating')
   shop.h.advance(40 * DAY_MS)
   await turns()
   expect([(await licenseOf(id))?.status, (await statusOf(shop.buyer, purchaseId)).status]).toEqual([
@@ -104,6 +104,62 @@ it('ends what nobody has taken with it: the purchase is over, and nothing sealed
   )
   expect(sealed).toEqual([])
   expect(await shop.transfersOf(purchaseId)).toEqual(['pending', 'post'])
+  await shop.booksAreRight()
+})
+
+const away = (): Providers =>
+  withManners(shop.providers, () => ({ cancel: async () => ({ kind: 'unavailable', cause: 'refused' }) }))
+/** Asked for at once, and not done: by the word of the provider, for want of one, or not before the period ends. */
+const NOT_DONE = {
+  'the provider refuses': refused,
+  'nobody can ask the provider': async (id: string) => {
+    const { terminationId } = await terminate(id)
+    await shop.goOn(MOST_UNREACHABLE, away())
+    return terminationId
+  },
+  'it ends with the period instead': async (id: string) => {
+    shop.provider.misbehave('cancel_refused')
+    const { terminationId } = await terminate(id, { fallback: 'period_end' })
+    await shop.turns()
+    return terminationId
+  },
+  'nobody knows whether it ends with the period': async (id: string) => {
+    const { terminationId } = await terminate(id, { fallback: 'period_end' })
+    const refusing = withManners(shop.providers, () => ({
+      cancel: async ({ effective }) =>
+        effective === 'immediate'
+          ? { kind: 'refused', code: 'commitment', earliestAt: null }
+          : { kind: 'unknown', cause: 'no_answer' },
+    }))
+    await shop.turns(refusing)
+    return terminationId
+  },
+} as const
+
+it.each(Object.entries(NOT_DONE))('can be taken as before where %s: it is paid for', async (_, ask) => {
+  const { id, purchaseId } = await license({ isTaken: false })
+  const terminationId = await ask(id)
+  expect(['failed', 'cancel_pending', 'cancelling']).toContain((await terminationOf(terminationId)).status)
+  const told = (await toldOf(purchaseId)).filter((type) => type === 'license.purchase.awaiting_handoff')
+  expect(told).toHaveLength(2)
+  await takeDelivery(shop.h, shop.buyer, purchaseId)
+  expect((await environment(id)).license.status).toBe('terminating')
+})
+
+it('cannot be taken again while its end is asked for once more', async () => {
+  const { id, purchaseId } = await license({ isTaken: false })
+  const terminationId = await refused(id)
+  shop.provider.misbehave('cancel_refused')
+  await resume(terminationId)
+  expect(await statusOf(shop.buyer, purchaseId)).toMatchObject({ status: 'compensating', nextAction: { type: 'poll' } })
+  await shop.turns()
+  expect((await statusOf(shop.buyer, purchaseId)).nextAction).toEqual({ type: 'complete_vault_item' })
+  await resume(terminationId)
+  await shop.turns()
+  expect([(await licenseOf(id))?.status, (await statusOf(shop.buyer, purchaseId)).status]).toEqual([
+    'terminated',
+    'cancelled',
+  ])
   await shop.booksAreRight()
 })
 
@@ -145,6 +201,8 @@ it.each([
   ])
 })
 
+const saying = (outcome: CancelOutcome) => withManners(shop.providers, () => ({ cancel: async () => outcome }))
+
 it('ends a licence with its period while nobody knows of its termination, and settles the money when they do', async () => {
   const { id } = await license()
   const silent = withManners(shop.providers, () => ({ cancel: async () => ({ kind: 'unknown', cause: 'no_answer' }) }))
@@ -158,10 +216,7 @@ it('ends a licence with its period while nobody knows of its termination, and se
   const before = await shop.balance()
   shop.h.advance(DAY_MS)
   // It had ended at once, and all of it is given back.
-  const effectiveAt = new Date(new Date(periodStart).getTime() - 1000)
-  await turns(
-    withManners(shop.providers, () => ({ cancel: async () => ({ kind: 'cancelled', effectiveAt, refundable: null }) })),
-  )
+  await turns(saying({ kind: 'cancelled', effectiveAt: new Date(periodStart), refundable: PRICE }))
   expect(await terminationOf(terminationId)).toMatchObject({ status: 'completed', refund: money(PRICE) })
   expect((await shop.balance()).available - before.available).toBe(PRICE)
   expect(await licenseOf(id)).toMatchObject({ status: 'expired', terminatedAt: periodEnd })
@@ -179,13 +234,12 @@ it('settles what the provider says when the period is over by now, and never mor
   await turns(silent)
   expect((await licenseOf(id))?.status).toBe('expired')
   const before = await shop.balance()
-  const saying = (refundable: bigint) =>
-    withManners(shop.providers, () => ({ cancel: async () => ({ kind: 'cancelled', effectiveAt, refundable }) }))
+  const giving = (refundable: bigint) => saying({ kind: 'cancelled', effectiveAt, refundable })
   shop.h.advance(DAY_MS)
-  await turns(saying(PRICE + 1n))
+  await turns(giving(PRICE + 1n))
   expect([(await terminationOf(terminationId)).status, await shop.balance()]).toEqual(['in_review', before])
   shop.h.advance(DAY_MS)
-  await turns(saying(PRICE / 4n))
+  await turns(giving(PRICE / 4n))
   expect(await terminationOf(terminationId)).toMatchObject({ status: 'completed', refund: money(PRICE / 4n) })
   expect((await shop.balance()).available - before.available).toBe(PRICE / 4n)
   await shop.booksAreRight()

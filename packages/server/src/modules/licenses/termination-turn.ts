@@ -4,11 +4,10 @@ import type { CancelOutcome } from '../../licenses/provider.ts'
 import { refund } from '../budgets/reserve.ts'
 import { type InstanceRow, instance, setInstanceStatus } from './instance-store.ts'
 import { externalIdOf } from './money.ts'
-import { nextPurchase } from './purchase-machine.ts'
-import { dropSealed, movePurchase, type PurchaseRow, purchase } from './purchase-store.ts'
+import { type PurchaseRow, purchase } from './purchase-store.ts'
 import { endPeriods, type PeriodRefund, paidFor, refundsOf } from './refunds.ts'
 import { isRenewing } from './renewal-store.ts'
-import { tellLicense, tellPurchase, tellTermination, whoseOf } from './tell.ts'
+import { tellLicense, tellTermination, whoseOf } from './tell.ts'
 import { nextTermination, type TerminationEvent } from './termination-machine.ts'
 import { claimTermination, moveTermination, postponeTermination, type TerminationRow } from './termination-store.ts'
 import { takeBackTestCredit } from './test-credit-store.ts'
@@ -26,11 +25,11 @@ import {
   unlessOvertaken,
   type Works,
 } from './turns.ts'
+import { DAY_MS, endPurchase, waitAgain } from './waiting.ts'
 
 // One step of one termination: the provider first, the money second, what we keep last.
 
 const LEASE_MS = 60_000
-const DAY_MS = 86_400_000
 
 interface Ending {
   readonly row: TerminationRow
@@ -39,6 +38,8 @@ interface Ending {
 }
 
 type Changes = Parameters<typeof postponeTermination>[2]
+
+const boughtBy = ({ orgId }: TerminationRow, { purchaseId }: InstanceRow) => ({ orgId, purchaseId })
 
 export async function terminationHappens(
   works: Works,
@@ -53,6 +54,7 @@ export async function terminationHappens(
     const move = { to, cause: event, actor: 'strongroom', at }
     const isMoved = await moveTermination(db, row, move, { reason, attempts: 0, next_at: at, ...changes })
     if (!isMoved) throw new Overtaken()
+    if (to === 'failed' || to === 'cancel_pending') await waitAgain(works, db, boughtBy(row, license), at)
     await tellTermination(works.deps, db, row, whoseOf(license), to)
     await also?.(db, at)
   })
@@ -94,15 +96,18 @@ async function askProvider(works: Works, ending: Ending): Promise<CancelOutcome>
 }
 
 const earlier = (at: Date, end: Date | null): Date => (end !== null && end < at ? end : at)
+/** Nothing ends before its end was asked for: the days until then were used, whatever a provider says. */
+const sinceAsked = (at: Date, { createdAt }: TerminationRow): Date => (at > createdAt ? at : createdAt)
 
 async function settleAnswer(works: Works, ending: Ending, outcome: CancelOutcome): Promise<void> {
   const { row } = ending
   switch (outcome.kind) {
     case 'cancelled': {
-      const { refundable, effectiveAt } = outcome
+      const { refundable } = outcome
       // It has not ended there yet, whatever it is called: who has paid for the days until then keeps them.
-      if (refundable === null && effectiveAt > later(works.deps.now(), DAY_MS))
-        return settleAnswer(works, ending, { kind: 'scheduled', effectiveAt })
+      if (refundable === null && outcome.effectiveAt > later(works.deps.now(), DAY_MS))
+        return settleAnswer(works, ending, { kind: 'scheduled', effectiveAt: outcome.effectiveAt })
+      const effectiveAt = sinceAsked(outcome.effectiveAt, row)
       // Nobody is given back more than was paid on the word of a provider: for the periods that ran when it ended, also if they are over by now.
       const paid = await inOrgOf(works, row, (db) => paidFor(db, row, effectiveAt))
       if (refundable !== null && refundable > paid)
@@ -113,8 +118,11 @@ async function settleAnswer(works: Works, ending: Ending, outcome: CancelOutcome
       )
     }
     case 'scheduled': {
+      // What is to come cannot lie before it was asked for, but for clocks that differ: a human finds out what was meant.
+      if (outcome.effectiveAt < later(row.createdAt, -DAY_MS))
+        return retry(works, ending, { most: 0, event: 'unclear', reason: 'provider_wrong_date' })
       // Nobody has paid for longer than the period, and nobody pays for the next.
-      const effectiveAt = earlier(outcome.effectiveAt, ending.license.periodEnd)
+      const effectiveAt = earlier(sinceAsked(outcome.effectiveAt, row), ending.license.periodEnd)
       const changes = { effective: 'period_end', effective_at: effectiveAt, next_at: effectiveAt }
       return terminationHappens(works, ending, { event: 'scheduled', changes }, (db, at) =>
         markCall(db, cancelCallOf(row), 'done', at),
@@ -136,36 +144,19 @@ async function refused(
   ending: Ending,
   { earliestAt }: CancelOutcome & { readonly kind: 'refused' },
 ): Promise<void> {
-  const { row } = ending
+  const { row, license } = ending
   if (row.fallback === 'period_end' && row.effective === 'immediate') {
-    const changes = { effective: 'period_end', attempts: 0, earliest_at: earliestAt, next_at: works.deps.now() }
-    return inOrgOf(works, row, (db) => postponeTermination(db, row, changes))
+    const at = works.deps.now()
+    const changes = { effective: 'period_end', attempts: 0, earliest_at: earliestAt, next_at: at }
+    return inOrgOf(works, row, async (db) => {
+      await postponeTermination(db, row, changes)
+      await waitAgain(works, db, boughtBy(row, license), at)
+    })
   }
   if (!nextTermination(row.state, 'refused'))
     return retry(works, ending, { most: MOST_UNKNOWN, event: 'unclear', reason: 'provider_cancel_refused' })
   const changes = { earliest_at: earliestAt, next_at: null }
   return terminationHappens(works, ending, { event: 'refused', reason: 'provider_cancel_refused', changes })
-}
-
-/** What ends with its period could be taken until now. */
-async function endWaiting(db: Db, bought: PurchaseRow, at: Date): Promise<PurchaseRow> {
-  const next = nextPurchase(bought.state, 'terminated')
-  if (!next) return bought
-  const move = { to: next.to, cause: 'terminated', actor: 'strongroom', at }
-  if (!(await movePurchase(db, bought, move, { next_at: null }))) throw new Overtaken()
-  return { ...bought, state: next.to, version: bought.version + 1 }
-}
-
-/** A purchase that was never handed over ends with its licence; the sealed credential is gone. The purchase first, as for who takes it. */
-export async function endPurchase(works: Works, db: Db, bought: PurchaseRow, at: Date): Promise<void> {
-  const row = await endWaiting(db, bought, at)
-  const next = nextPurchase(row.state, 'undone')
-  if (next) {
-    const move = { to: next.to, cause: 'undone', actor: 'strongroom', at }
-    if (!(await movePurchase(db, row, move, { money: 'refunded', next_at: null }))) throw new Overtaken()
-    await tellPurchase(works.deps, db, row, next.to)
-  }
-  await dropSealed(db, row.orgId, row.purchaseId)
 }
 
 async function moveRefunds({ row, license }: Ending, db: Db, backs: readonly PeriodRefund[], at: Date): Promise<void> {
