@@ -16,7 +16,7 @@ import { budgetDifferences, refund, reserve, type Subject, settle } from './rese
 // above that is forgotten. The second book: a settlement that a rolling window does not learn of, months that begin too late, a threshold
 // told twice, a refund that counts twice; and in `npm run test:money` a rolling window that is longer by its first instant. Time zones: the
 // abbreviations of JavaScript taken; those of a budget not kept. Moments: the pattern left out, and one that takes the edges of time in any zone. Subjects that are gone: looked for before a change; told to
-// everybody.
+// everybody. Ends: one that is over taken, at creation and at a change; one that the budget had refused when it is over.
 
 let h: Harness
 let alice: FirstPerson
@@ -264,9 +264,27 @@ it.each([
     limit('total', 1n, { startsAt: '2026-02-01T00:00:00Z', endsAt: '2026-01-01T00:00:00Z' }),
     'endsAt',
   ],
+  ['an end that is over', limit('total', 1n, { endsAt: '2026-01-01T00:00:00Z' }), 'endsAt'],
 ] as const)('refuses %s and says where', async (_, window, member) => {
   const refused = await refusal(make({ type: 'agent', id: agent.agentId }, [limit('daily', 1n), window]))
   expect(refused).toMatchObject({ status: 422, code: 'budget_window_invalid', details: { window: 1, member } })
+})
+
+it('is given no window that is over, and keeps one that it had when that is over', async () => {
+  const at = (minutes: number): string => new Date(h.deps.now().getTime() + minutes * 60_000).toISOString()
+  const ending = limit('total', 100n, { endsAt: at(20) })
+  const { budget } = await budgetOf([ending])
+  const change = (windows: BudgetRule[]) =>
+    alice.client.budgets.update({ params: { id: budget.budgetId }, body: { windows } })
+  const before = JSON.stringify(await read(budget.budgetId))
+  for (const endsAt of [at(-1), at(0)])
+    expect(await refusal(change([ending, limit('total', 5n, { endsAt })]))).toMatchObject({
+      ...{ status: 422, code: 'budget_window_invalid', details: { window: 1, member: 'endsAt' } },
+    })
+  expect(JSON.stringify(await read(budget.budgetId))).toBe(before)
+  // Shorter than a session may be idle.
+  h.advance(20 * 60_000)
+  expect((await change([ending, limit('daily', 5n)])).activeWindows).toMatchObject([{ kind: 'daily' }])
 })
 
 it('is ended by who manages the organisation when its subject is gone, and told to nobody else', async () => {

@@ -87,11 +87,18 @@ export const ruleKey = ({ amount: _, startsAt, endsAt, ...rule }: RuleRow): stri
     endsAt?.getTime() ?? null,
   ])
 
-/** Two rules that differ in nothing but the limit would be one of them too many. */
-export function readRules(rules: readonly BudgetRule[], kept: ReadonlySet<string> = new Set()): RuleRow[] {
-  const read = rules.map((rule, window) => readRule(rule, window, kept))
+/**
+ * Two rules that differ in nothing but the limit would be one of them too many; one that is over would limit nothing. What the budget has
+ * already, `kept`, stays what it was.
+ */
+export function readRules(rules: readonly BudgetRule[], now: Date, kept: readonly RuleRow[] = []): RuleRow[] {
+  const zones = new Set(kept.map(({ timeZone }) => timeZone))
+  const read = rules.map((rule, window) => readRule(rule, window, zones))
   const keys = read.map(ruleKey)
   const twice = keys.findIndex((key, i) => keys.indexOf(key) !== i)
   if (twice >= 0) throw refused(twice, 'kind', 'the same window is there twice')
+  const known = new Set(kept.map(ruleKey))
+  const over = read.findIndex((rule) => rule.endsAt !== null && rule.endsAt <= now && !known.has(ruleKey(rule)))
+  if (over >= 0) throw refused(over, 'endsAt', 'is over: it would limit nothing')
   return read
 }

@@ -115,9 +115,9 @@ export const create: Handler<typeof budgets.create> = (ctx, { body }) =>
     const { orgId, id: createdBy } = principal
     const subject: Subject = { type: body.subjectType, id: body.subjectId }
     await ensureManages(ctx, subject)
-    const rules = readRules(body.windows)
-    await ensureZones(ctx, rules)
     const [budgetId, at] = [ctx.newId('bud'), ctx.now()]
+    const rules = readRules(body.windows, at)
+    await ensureZones(ctx, rules)
     await store.insertBudget(
       db,
       orgId,
@@ -166,7 +166,7 @@ export const update: Handler<typeof budgets.update> = (ctx, { params, body }) =>
 async function replaceRules(ctx: TxCtx, budgetId: string, windows: readonly BudgetRule[]): Promise<void> {
   const { db, principal, now } = ctx
   const kept = await store.rulesOf(db, principal.orgId, budgetId)
-  const rules = readRules(windows, new Set(kept.map(({ timeZone }) => timeZone)))
+  const rules = readRules(windows, now(), kept)
   await ensureZones(ctx, rules)
   const numbers = new Map(kept.map((rule) => [ruleKey(rule), rule.ruleNo]))
   let next = Math.max(-1, ...numbers.values()) + 1
