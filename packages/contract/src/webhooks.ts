@@ -217,11 +217,12 @@ export const webhooks = {
     api: 'machine',
     method: 'POST',
     path: '/webhook/:id/rotate-secret',
-    summary: 'A new signing secret, shown once. For 24 hours deliveries carry a signature of the old one as well',
+    summary:
+      'A new signing secret, shown once. For 24 hours deliveries carry a signature of the old one as well, however often it is rotated meanwhile',
     access: writing,
     params,
     response: WithSecret,
-    errors: ['webhook_not_found', 'webhook_has_no_secret'],
+    errors: ['webhook_not_found', 'webhook_has_no_secret', 'rate_limited'],
     onceOnly: ['secret'],
   },
   deliveries: {

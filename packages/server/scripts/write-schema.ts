@@ -21,6 +21,8 @@ const TYPES: Readonly<Record<string, string>> = {
   _int4: 'number[]',
   _int8: 'number[]',
   _inet: 'string[]',
+  _bytea: 'Buffer[]',
+  _timestamptz: 'Date[]',
 }
 
 interface Column {

@@ -1028,6 +1028,8 @@ export interface WebhookEndpointTable {
   failing_since: Date | null
   throttled_until: Date | null
   created_at: Date
+  older_secrets: Generated<Buffer[]>
+  older_secrets_until: Generated<Date[]>
 }
 
 export interface WebhookFeedTable {

@@ -42,7 +42,7 @@ const COLUMNS = sql`
   d.org_id as "orgId", d.delivery_id as "deliveryId", d.event_id as "eventId", d.claims as claim, d.step, d.synthetic, d.type,
   coalesce(d.body, o.body) as body, o.tenant_id as "tenantId", o.vault_id as "vaultId", o.principal as audience,
   e.endpoint_id as "endpointId", e.principal, e.key_id as "keyId", e.url, e.event_types as "eventTypes",
-  e.secret, e.old_secret as "oldSecret", e.old_secret_until as "oldSecretUntil",
+  e.secret, e.old_secret || e.older_secrets as "oldSecrets", e.old_secret_until || e.older_secrets_until as "oldSecretsUntil",
   case when e.signing = 'ed25519' then k.sealed end as "orgKey"`
 const JOINED = sql`
   join webhook_endpoint e on e.org_id = d.org_id and e.endpoint_id = d.endpoint_id

@@ -20,6 +20,8 @@ import * as store from './store.ts'
 
 const MAX_ENDPOINTS = 50
 const OLD_SECRET_MS = 86_400_000
+/** As many signatures a delivery carries at most, besides that of the newest secret. */
+const MOST_OLD_SECRETS = 8
 
 const sightOf = ({ principal }: Ctx): store.Sight => ({
   orgId: principal.orgId,
@@ -163,8 +165,13 @@ export const rotateSecret: Handler<typeof webhooks.rotateSecret> = async (ctx, {
     const endpoint = await openEndpoint(ctx, params.id)
     if (endpoint.signing !== 'hmac') throw new ApiError('webhook_has_no_secret')
     const secret = makeSecret()
-    const oldUntil = new Date(ctx.now().getTime() + OLD_SECRET_MS)
-    await store.putSecret(db, principal.orgId, params.id, sealSecret(sealer, params.id, secret), oldUntil)
+    const at = ctx.now()
+    const isPut = await store.putSecret(db, principal.orgId, params.id, {
+      ...{ secret: sealSecret(sealer, params.id, secret), at, mostOld: MOST_OLD_SECRETS },
+      oldUntil: new Date(at.getTime() + OLD_SECRET_MS),
+    })
+    // Each was promised its day.
+    if (!isPut) throw new ApiError('rate_limited', { headers: { 'retry-after': '3600' } })
     await recordChange(ctx, 'rotate-secret', params.id)
     await tellOfEndpoint(ctx, db, principal.orgId, endpoint, 'secret_rotated')
     return { ...show(await openEndpoint(ctx, params.id)), secret: showSecret(secret) }

@@ -61,8 +61,9 @@ export async function provideSigningKey(
 export interface Signer {
   readonly endpointId: string
   readonly secret: Buffer | null
-  readonly oldSecret: Buffer | null
-  readonly oldSecretUntil: Date | null
+  /** Those before it, with the end of each; null where there was none. */
+  readonly oldSecrets: readonly (Buffer | null)[]
+  readonly oldSecretsUntil: readonly (Date | null)[]
   readonly orgKey: Buffer | null
 }
 
@@ -95,14 +96,17 @@ export function signMessage(
 }
 
 function signaturesOf(sealer: RootKey, orgId: string, signer: Signer, content: Buffer, at: Date): string[] {
-  const { endpointId, secret, oldSecret, oldSecretUntil, orgKey } = signer
+  const { endpointId, secret, oldSecrets, oldSecretsUntil, orgKey } = signer
   if (secret === null) {
     const der = opened(orgKey === null ? undefined : sealer.open(keyName(orgId), orgKey))
     const key = createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
     return [`v1a,${sign(null, content, key).toString('base64')}`]
   }
-  const isOldValid = oldSecret !== null && oldSecretUntil !== null && oldSecretUntil > at
-  return [secret, ...(isOldValid ? [oldSecret] : [])].map((sealed) => {
+  const stillGood = oldSecrets.flatMap((old, i) => {
+    const until = oldSecretsUntil[i]
+    return old && until && until > at ? [old] : []
+  })
+  return [secret, ...stillGood].map((sealed) => {
     const key = opened(sealer.open(secretName(endpointId), sealed))
     return `v1,${createHmac('sha256', key).update(content).digest('base64')}`
   })

@@ -161,11 +161,32 @@ export async function deleteEndpoint(db: Db, orgId: string, id: string): Promise
   await db.deleteFrom('webhook_endpoint').where('org_id', '=', orgId).where('endpoint_id', '=', id).execute()
 }
 
-/** The one before stays valid until then; one before that is forgotten. */
-export async function putSecret(db: Db, orgId: string, id: string, secret: Buffer, oldUntil: Date): Promise<void> {
-  await sql`
-    update webhook_endpoint set old_secret = secret, old_secret_until = ${oldUntil}, secret = ${secret}
-    where org_id = ${orgId} and endpoint_id = ${id}`.execute(db)
+export interface NewSecret {
+  readonly secret: Buffer
+  readonly at: Date
+  /** The one before stays good until then, and those before it as long as they were to be. */
+  readonly oldUntil: Date
+  /** With more of them than this it is refused. */
+  readonly mostOld: number
+}
+
+/** False where too many are good still. */
+export async function putSecret(
+  db: Db,
+  orgId: string,
+  id: string,
+  { secret, at, oldUntil, mostOld }: NewSecret,
+): Promise<boolean> {
+  const old = sql`(
+    select old_secret, old_secret_until union all select * from unnest(older_secrets, older_secrets_until)) as o (secret, until)
+    where o.until > ${at}`
+  const { numAffectedRows } = await sql`
+    update webhook_endpoint set
+      (older_secrets, older_secrets_until) = (
+        select coalesce(array_agg(o.secret order by o.until desc), '{}'), coalesce(array_agg(o.until order by o.until desc), '{}') from ${old}),
+      old_secret = secret, old_secret_until = ${oldUntil}, secret = ${secret}
+    where org_id = ${orgId} and endpoint_id = ${id} and (select count(*) from ${old}) < ${mostOld}`.execute(db)
+  return numAffectedRows === 1n
 }
 
 export const signingKey = (db: Db, orgId: string): Promise<{ publicKey: Buffer } | undefined> =>

@@ -7,8 +7,8 @@ import { inOrg } from '../../context.ts'
 
 // Endpoints, their secrets and their signatures. Catches: signatures that an independent verifier refuses, a body that is not what was
 // committed, a secret that is kept or shown again, addresses inside, history that shows what is behind an address, endpoints of others.
-// Seen red: a body that is written anew, no old secret and one for ever, names not looked up at creation, endpoints of everybody shown, a limit
-// that is counted without a lock: of endpoints, of tests.
+// Seen red: a body that is written anew, no old secret and one for ever, one that a second rotation ends, names not looked up at creation,
+// endpoints of everybody shown, a limit that is counted without a lock: of endpoints, of tests.
 
 let scene: Scene
 let { h, receiver, agent, alice, make, deliver, happen, historyOf } = {} as Scene
@@ -228,4 +228,43 @@ it('keeps an old secret valid for a day after a rotation, and not longer', async
   await expect(verifyWebhook(after.body, after.headers, hook.secret ?? '', { now })).rejects.toThrow(
     'no signature fits',
   )
+})
+
+it('keeps each secret valid for its day, however often it is rotated meanwhile, and refuses to when there are too many', async () => {
+  const hook = await make(['budget.*'])
+  const { client } = agent
+  const rotate = () => client.webhooks.rotateSecret({ params: { id: hook.webhookId } })
+  const secrets = [hook.secret]
+  const good = async () => {
+    const at = receiver.received.length
+    await happen()
+    await deliver()
+    const sent = receiver.received[at]
+    if (!sent) throw new Error('nothing was sent')
+    const now = h.deps.now()
+    const verdicts = secrets.map((secret) =>
+      verifyWebhook(sent.body, sent.headers, secret ?? '', { now }).then(
+        () => true,
+        () => false,
+      ),
+    )
+    return Promise.all(verdicts)
+  }
+  for (let i = 0; i < 2; i++) {
+    h.advance(3_600_000)
+    secrets.push((await rotate()).secret)
+  }
+  expect(await good()).toEqual([true, true, true])
+  // The first one ends a day after it was rotated, and an hour before the second.
+  h.advance(23 * 3_600_000)
+  expect(await good()).toEqual([false, true, true])
+  h.advance(3_600_000)
+  expect(await good()).toEqual([false, false, true])
+  const many = await Promise.allSettled(Array.from({ length: 12 }, rotate))
+  const made = many.flatMap((one) => (one.status === 'fulfilled' ? [one.value.secret] : []))
+  expect(made).toHaveLength(8)
+  expect(await refusal(rotate())).toMatchObject({ status: 429, code: 'rate_limited' })
+  secrets.splice(0, 2)
+  secrets.push(...made)
+  expect(await good()).toEqual(Array(9).fill(true))
 })
