@@ -1,12 +1,14 @@
 import type { FirstPerson } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Harness, startHarness, type TestAgent } from '../../../test/harness.ts'
-import { foundOrg, refusal } from '../../../test/people.ts'
+import { codeOf, foundOrg, refusal } from '../../../test/people.ts'
 import { type Door, type DoorAnswer, startDoor } from '../../../test/power-dns/door.ts'
 import { inOrg } from '../../context.ts'
 
 // Catches: an answer that is not what PowerDNS says taken for it, and a bug of ours made of what a name server or somebody before it
-// answers. Seen red: a page of HTML, JSON of another shape, at the first question and at the last, a refusal in plain text.
+// answers; a domain that is added over PowerDNS before the idempotency key of the request is looked at. Seen red: a page of HTML, JSON of
+// another shape, at the first question and at the last, a refusal in plain text; a repeated request that asks again, and one with a key of
+// another that asks at all.
 
 const ZONE = { status: 200, body: JSON.stringify({ serial: 7, account: '', rrsets: [] }) }
 const MADE = { status: 204, body: '' }
@@ -86,4 +88,26 @@ it.each([
   answering(ZONE, { status: 422, body })
   expect(await refusal(write())).toMatchObject({ status: 422, code: 'invalid_record', details: { why } })
   expect(await noted()).toEqual(before)
+})
+
+// The last: from here on there are several organisations.
+it('adds a domain once for an idempotency key, and asks nobody about a request that was answered before', async () => {
+  await h.org('other')
+  const add = (domain: string, idempotencyKey: string) =>
+    alice.client.domains.add({ body: { domain, managed: true } }, { idempotencyKey })
+  const own = { status: 200, body: JSON.stringify({ serial: 7, account: alice.orgId, rrsets: [] }) }
+  const asked = answering(own)
+  const added = await add('once.dev', 'once')
+  expect(await add('once.dev', 'once')).toEqual(added)
+  expect(await codeOf(add('twice.dev', 'once'))).toBe('idempotency_key_reused')
+  expect(asked).toEqual(['GET'])
+  // A refusal keeps no key, and neither does a name server that is away.
+  answering(ZONE, own)
+  expect(await codeOf(add('twice.dev', 'twice'))).toBe('domain_not_managed')
+  expect((await add('twice.dev', 'twice')).domain).toBe('twice.dev')
+  answering()
+  expect(await codeOf(add('third.dev', 'third'))).toBe('dns_unavailable')
+  expect((await alice.client.domains.list()).data.map(({ domain }) => domain).sort()).toEqual([
+    ...['acme.dev', 'once.dev', 'twice.dev'],
+  ])
 })

@@ -6,6 +6,7 @@ import type { Handler } from '../../http/mount.ts'
 import { listAnswer } from '../../http/pagination.ts'
 import { type Limit, makeRateLimiter } from '../../http/rate-limit.ts'
 import { hasSeveralOrgs } from '../setup/org.ts'
+import { betweenTransactions } from './between.ts'
 import { checkRecords } from './check.ts'
 import { inDns, requireName, within } from './names.ts'
 import { makePowerDns, type PowerDns, type ZoneFacts } from './power-dns.ts'
@@ -105,23 +106,25 @@ export const list: Handler<typeof domains.list> = (ctx, { query }) =>
 export const recordChange = (ctx: TxCtx, action: string, domain: string, metadata: Record<string, unknown> = {}) =>
   record(ctx, { action, targets: [{ type: 'domain', id: domain }], metadata })
 
-/** Where others could have it, what is not the caller's is not claimed either: it would stand in the way of whose it is. */
-async function requireClaimable(ctx: Ctx, name: string): Promise<void> {
-  const powerDns = powerDnsOf(ctx)
-  if (!powerDns) return
-  const isShared = await transact({ ...ctx, idempotent: undefined }, ({ db }) => hasSeveralOrgs(db))
-  if (isShared) makeOwnerCheck(ctx, isShared)(await powerDns.zone(name))
+async function claim(ctx: TxCtx, name: string, managed: boolean): Promise<Domain> {
+  const { orgId, id: createdBy } = ctx.principal
+  const at = ctx.now()
+  if (!(await store.insertDomain(ctx.db, orgId, { name, managed, createdBy, at }))) throw new ApiError('domain_taken')
+  await recordChange(ctx, 'domain.add', name, { managed })
+  return { domain: name, managed, createdAt: at.toISOString() }
 }
 
 export const add: Handler<typeof domains.add> = async (ctx, { body: { domain, managed } }) => {
   const name = requireName(domain)
-  if (managed) await requireClaimable(ctx, name)
-  return transact(ctx, async (ctx) => {
-    const { orgId, id: createdBy } = ctx.principal
-    const at = ctx.now()
-    if (!(await store.insertDomain(ctx.db, orgId, { name, managed, createdBy, at }))) throw new ApiError('domain_taken')
-    await recordChange(ctx, 'domain.add', name, { managed })
-    return { domain: name, managed, createdAt: at.toISOString() }
+  const powerDns = powerDnsOf(ctx)
+  if (!managed || !powerDns) return transact(ctx, (ctx) => claim(ctx, name, managed))
+  return betweenTransactions(ctx, {
+    begin: ({ db }) => hasSeveralOrgs(db),
+    // Where others could have it, what is not the caller's is not claimed either: it would stand in the way of whose it is.
+    there: async (isShared) => {
+      if (isShared) makeOwnerCheck(ctx, isShared)(await powerDns.zone(name))
+    },
+    finish: (ctx) => claim(ctx, name, managed),
   })
 }
 

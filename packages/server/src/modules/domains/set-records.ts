@@ -1,18 +1,17 @@
 import type { domains, Input } from '@strongroom/contract'
 import { type Ctx, type TxCtx, transact } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
-import { dropLease, finishIdempotent, isLease, type Lease, renewLease } from '../../http/idempotency.ts'
 import type { Handler } from '../../http/mount.ts'
 import { emit } from '../../outbox/outbox.ts'
 import { hasSeveralOrgs } from '../setup/org.ts'
+import { betweenTransactions } from './between.ts'
 import { inDns } from './names.ts'
 import type { PowerDns, ZoneFacts } from './power-dns.ts'
 import { readRecords, type ZoneRecord } from './records.ts'
 import { makeOwnerCheck, type Own, powerDnsOf, recordChange } from './service.ts'
 import * as store from './store.ts'
 
-// Records in the database are replaced in one transaction. Those in PowerDNS are replaced between two: the first claims the idempotency
-// key of the request, before anything is changed, and the second keeps the answer for it.
+// Records in the database are replaced in one transaction, those in PowerDNS between two.
 
 type Asked = Input<typeof domains.setRecords>
 
@@ -48,31 +47,16 @@ const setHere = (ctx: Ctx, { params, body }: Asked): Promise<Answer> =>
     return tell(ctx, { domain, serial: next }, records.length)
   })
 
-/** Longer than PowerDNS may take for all that it is asked, and the database afterwards. */
-const LEASE_MS = 30_000
-
 interface Begun {
   readonly domain: string
   readonly records: readonly ZoneRecord[]
   readonly requireOwn: Own
-  readonly lease: Lease
 }
 
 async function begin(ctx: TxCtx, { params, body }: Asked): Promise<Begun> {
   const { domain } = await lockManaged(ctx, params.domain)
-  return {
-    domain,
-    records: readRecords(domain, body.records),
-    requireOwn: makeOwnerCheck(ctx, await hasSeveralOrgs(ctx.db)),
-    lease: { leasedUntil: new Date(ctx.now().getTime() + LEASE_MS).toISOString() },
-  }
-}
-
-async function beginAgain(ctx: TxCtx, asked: Asked, kept: unknown): Promise<Begun | Answer> {
-  if (!isLease(kept)) return kept as Answer
-  const begun = await begin(ctx, asked)
-  if (ctx.idempotent) await renewLease(ctx, ctx.idempotent, begun.lease)
-  return begun
+  const requireOwn = makeOwnerCheck(ctx, await hasSeveralOrgs(ctx.db))
+  return { domain, records: readRecords(domain, body.records), requireOwn }
 }
 
 /** What is there already needs no serial: it may be this very change, made before its answer was lost. */
@@ -84,29 +68,12 @@ async function replace(powerDns: PowerDns, { domain, records, requireOwn }: Begu
   return { domain, serial: await powerDns.replace(domain, records, check) }
 }
 
-async function setThere(ctx: Ctx, powerDns: PowerDns, asked: Asked): Promise<Answer> {
-  const { idempotent } = ctx
-  const begun = await transact<Begun | Answer>(ctx, (ctx) => begin(ctx, asked), {
-    replay: {
-      kept: (result) => ('lease' in result ? result.lease : result),
-      again: (ctx, kept) => beginAgain(ctx, asked, kept),
-    },
+const setThere = (ctx: Ctx, powerDns: PowerDns, asked: Asked): Promise<Answer> =>
+  betweenTransactions(ctx, {
+    begin: (ctx) => begin(ctx, asked),
+    there: (begun) => replace(powerDns, begun, asked.body.ifSerial),
+    finish: (ctx, { records }, replaced) => tell(ctx, replaced, records.length),
   })
-  if (!('lease' in begun)) return begun
-  const afterwards: Ctx = { ...ctx, idempotent: undefined }
-  try {
-    const replaced = await replace(powerDns, begun, asked.body.ifSerial)
-    return await transact(afterwards, async (ctx) => {
-      const answer = await tell(ctx, replaced, begun.records.length)
-      if (idempotent) await finishIdempotent(ctx, idempotent, answer)
-      return answer
-    })
-  } catch (error) {
-    // If not even that can be written, the lease ends by itself.
-    if (idempotent) await transact(afterwards, (ctx) => dropLease(ctx, idempotent, begun.lease)).catch(() => undefined)
-    throw error
-  }
-}
 
 export const setRecords: Handler<typeof domains.setRecords> = (ctx, asked) => {
   const powerDns = powerDnsOf(ctx)
