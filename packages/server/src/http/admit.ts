@@ -16,6 +16,7 @@ import {
   PER_CREDENTIAL,
   type RateLimiter,
 } from './rate-limit.ts'
+import { takesNoBody } from './validate.ts'
 
 // From a request to a known principal that may read on. All of it happens before the body is read: a stranger learns nothing
 // from our validation.
@@ -118,6 +119,8 @@ function takeFrom({ deps, limiter }: Gate, reply: FastifyReply, bucket: string, 
   if (!verdict.allowed) throw new ApiError('rate_limited', { headers: { 'retry-after': String(verdict.resetSeconds) } })
 }
 
+/** Room for an empty object, where a route takes nothing else. */
+const NOTHING_BYTES = 8
 const JSON_TYPE = /^application\/json(?:; ?charset=utf-8)?$/i
 
 /** What is too large, compressed or no JSON is refused by its headers; only then is the client told to send it. */
@@ -125,10 +128,7 @@ export function admitBody(route: Route, limit: number, request: FastifyRequest, 
   const { 'transfer-encoding': coding, 'content-length': length = '0', expect } = request.headers
   const encoding = header(request, 'content-encoding')
   if (coding === undefined && length === '0') return
-  if (!route.body)
-    throw new ApiError('validation_failed', {
-      details: { in: 'body', problems: [{ path: '/', problem: 'this route takes no body' }] },
-    })
+  if (!route.body && (coding !== undefined || Number(length) > NOTHING_BYTES)) throw takesNoBody()
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') throw new ApiError('unsupported_media_type')
   if (!JSON_TYPE.test(request.headers['content-type'] ?? '')) throw new ApiError('unsupported_media_type')
   if (Number(length) > limit) throw new ApiError('payload_too_large')

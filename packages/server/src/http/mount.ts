@@ -176,6 +176,7 @@ async function withinDeadline<T>(work: Promise<T>): Promise<T> {
 const idempotentRequest = (request: FastifyRequest, route: Route): IdempotentRequest | undefined =>
   readIdempotencyKey(
     header(request, 'idempotency-key'),
-    { method: route.method, url: request.url, body: request.body },
+    // An empty object to a route that takes no body is no other request.
+    { method: route.method, url: request.url, body: route.body && request.body },
     { status: route.status ?? 200, onceOnly: route.onceOnly ?? [] },
   )

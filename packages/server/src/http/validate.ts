@@ -72,6 +72,16 @@ const namesOf = (path: string): string =>
     .map((name) => (/^(?:[A-Za-z]{0,24}|[0-9]{1,5})$/.test(name) ? name : '?'))
     .join('/')
 
+/** Of what a route takes that takes no body: many programs send an empty object whenever they have nothing to say. */
+export const isNothing = (body: unknown): boolean =>
+  body === undefined ||
+  (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0)
+
+export const takesNoBody = (): ApiError =>
+  new ApiError('validation_failed', {
+    details: { in: 'body', problems: [{ path: '/', problem: 'this route takes no body but an empty object' }] },
+  })
+
 const NO_MEMBERS: TSchema = { type: 'object', additionalProperties: false, properties: {} } as TSchema
 
 type Parts = Pick<FastifyRequest, 'params' | 'query' | 'body'>
@@ -94,10 +104,7 @@ function compileInput(route: Route): Read {
   // For a body that may be left out as a whole.
   const { default: otherwise } = (route.body ?? {}) as { default?: unknown }
   return (request) => {
-    if (!route.body && request.body !== undefined && request.body !== null)
-      throw new ApiError('validation_failed', {
-        details: { in: 'body', problems: [{ path: '/', problem: 'this route takes no body' }] },
-      })
+    if (!route.body && !isNothing(request.body)) throw takesNoBody()
     return {
       ...(params && { params: params(request.params) }),
       query: query(ofWholeList(asked, { ...(request.query as object) })),

@@ -191,11 +191,21 @@ const bodies: readonly RawCase[] = [
     'DELETE with a body',
     raw(
       'DELETE /api/v1/platform/session/ses_1 HTTP/1.1',
-      [HOST, 'Authorization: Bearer {TOKEN}', JSON_TYPE, 'Content-Length: 2'],
-      '{}',
+      [HOST, 'Authorization: Bearer {TOKEN}', JSON_TYPE, 'Content-Length: 7'],
+      '{"a":1}',
     ),
     400,
     'validation_failed',
+  ),
+  refused(
+    'DELETE with an empty object is read on, as without',
+    raw(
+      'DELETE /api/v1/platform/session/ses_1 HTTP/1.1',
+      [HOST, 'Authorization: Bearer {TOKEN}', JSON_TYPE, 'Content-Length: 2'],
+      '{}',
+    ),
+    404,
+    'session_not_found',
   ),
   refused(
     'DELETE with a chunked body',
@@ -207,17 +217,45 @@ const bodies: readonly RawCase[] = [
     400,
     'validation_failed',
   ),
-  refused(
-    'a body where the route takes none',
-    raw(`POST ${AGENTS}/{AGENT}/regenerate-api-key HTTP/1.1`, [HOST, KEY, JSON_TYPE, 'Content-Length: 2'], '{}'),
-    400,
-    'validation_failed',
+  ...['[]', 'null', '0', '""', '{"a":1}', '{"a":{}}'].map((body) =>
+    refused(
+      `where the route takes no body: ${body}`,
+      raw(
+        `POST ${AGENTS}/{AGENT}/regenerate-api-key HTTP/1.1`,
+        [HOST, KEY, JSON_TYPE, `Content-Length: ${body.length}`],
+        body,
+      ),
+      400,
+      'validation_failed',
+    ),
   ),
   refused(
     'PATCH with a body where the route takes none',
-    raw(`PATCH ${AGENTS}/{AGENT}/archive HTTP/1.1`, [HOST, KEY, JSON_TYPE, 'Content-Length: 2'], '{}'),
+    raw(`PATCH ${AGENTS}/{AGENT}/archive HTTP/1.1`, [HOST, KEY, JSON_TYPE, 'Content-Length: 7'], '{"a":1}'),
     400,
     'validation_failed',
+  ),
+  ...['{}', ' { }\r\n'].map((body) =>
+    refused(
+      `where the route takes no body, an empty object is read on as without: ${JSON.stringify(body)}`,
+      raw(
+        `POST ${AGENTS}/agt_0000000000000000000000/regenerate-api-key HTTP/1.1`,
+        [HOST, KEY, JSON_TYPE, `Content-Length: ${body.length}`],
+        body,
+      ),
+      404,
+      'agent_not_found',
+    ),
+  ),
+  refused(
+    'an empty object in another coat where the route takes no body',
+    raw(
+      `POST ${AGENTS}/agt_0000000000000000000000/regenerate-api-key HTTP/1.1`,
+      [HOST, KEY, 'Content-Type: text/plain', 'Content-Length: 2'],
+      '{}',
+    ),
+    415,
+    'unsupported_media_type',
   ),
   refused(
     '10 MB announced to a route of 64 kB: refused by its length',
