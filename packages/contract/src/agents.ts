@@ -3,7 +3,7 @@ import { TenantRoleEntry } from './identity.ts'
 import { MAX_NETWORKS } from './networks.ts'
 import { PERMISSIONS, TENANT_ROLES } from './permissions.ts'
 import type { Access, Routes } from './route.ts'
-import { closed, Id, listOf, Moment, Name, Nullable, OneOf, Page, Text, Time } from './shapes.ts'
+import { closed, Id, listOf, Moment, Name, NoPage, Nullable, OneOf, Page, Text, Time } from './shapes.ts'
 
 const STATUS = OneOf(['active', 'archived'])
 const reading = {
@@ -223,6 +223,7 @@ export const agents = {
     summary: 'The tenant roles of an agent: direct ones, and through which group it inherits others',
     access: reading,
     params,
+    query: closed(NoPage),
     response: RolesAnswer,
     errors: ['agent_not_found'],
   },

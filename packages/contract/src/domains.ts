@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import type { Access, Routes } from './route.ts'
-import { closed, Id, listOf, Nullable, OneOf, Page, Text, Time } from './shapes.ts'
+import { closed, Id, listOf, NoPage, Nullable, OneOf, Page, Text, Time } from './shapes.ts'
 
 // Domains of the organisation. Those that are managed here have their records read by whoever has the permission; they are set by who
 // runs the organisation, on the platform API.
@@ -64,6 +64,7 @@ export const domains = {
       domain: DomainName,
       type: Type.Optional(OneOf(['A', 'AAAA', 'CAA', 'CNAME', 'MX', 'NS', 'SRV', 'TXT', 'SOA'])),
       name: Type.Optional(DomainName),
+      ...NoPage,
     }),
     response: closed({
       domain: Type.String(),

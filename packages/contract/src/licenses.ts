@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { Destination, License, LicenseField, Purchase, Quantity, Slug, TERMS, Termination } from './license-shapes.ts'
 import { Amount, Money } from './money.ts'
 import type { Access, Routes } from './route.ts'
-import { closed, Id, listOf, Nullable, OneOf, Page, SignedDocument, Text, Time } from './shapes.ts'
+import { closed, Id, listOf, NoPage, Nullable, OneOf, Page, SignedDocument, Text, Time } from './shapes.ts'
 import {
   Ciphertext,
   CommitBody,
@@ -148,7 +148,7 @@ export const licenses = {
       'The environment fields of a licence, encrypted, with the path of its item in the signed head. With `include=wrapped-key` the vault key too',
     access: secrets,
     params: closed({ licenseInstanceId: Id }),
-    query: closed({ include: Type.Optional(Type.String({ pattern: '^wrapped-key$', maxLength: 32 })) }),
+    query: closed({ include: Type.Optional(Type.String({ pattern: '^wrapped-key$', maxLength: 32 })), ...NoPage }),
     response: closed({
       license: closed({
         instanceId: Id,

@@ -146,13 +146,10 @@ export const monitoring = {
     method: 'GET',
     path: '/monitoring/vault-activity-events',
     summary:
-      'Changes of the vaults the caller can see, in their order. Ask again with the last seq as `after`: nothing is skipped',
+      'Changes of the vaults the caller can see, in their order. Ask again with the last seq as `after`, for up to `limit` of them: nothing is skipped',
     access: reading,
-    query: closed({
-      after: Type.Optional(Type.Integer({ minimum: 0 })),
-      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100 })),
-    }),
-    response: closed({ data: Type.Array(ActivityEvent) }),
+    query: closed({ after: Type.Optional(Type.Integer({ minimum: 0 })), ...Page }),
+    response: listOf('data', ActivityEvent),
   },
   systemStats: {
     api: 'machine',

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { AccessList, AllowSelfRemoval, Etag } from './access-lists.ts'
 import type { Access, Routes } from './route.ts'
-import { closed, Id, listOf, Nullable, Page, SignedDocument, Time } from './shapes.ts'
+import { closed, Id, listOf, NoPage, Nullable, Page, SignedDocument, Time } from './shapes.ts'
 import { TransparencyObject } from './transparency.ts'
 import { Role, SignedVault, STATUS, VaultId, Version } from './vault-shapes.ts'
 import { vaults } from './vaults.ts'
@@ -156,6 +156,7 @@ export const projects = {
       'The environment of a project: the signed project and, of exactly its vaults, fields, proofs and wrapped keys, all of one moment',
     access: { kind: 'permission', permission: 'machine.vault.secret.read' },
     params: closed({ projectId: ProjectRef }),
+    query: closed(NoPage),
     response: closed({
       project: Project,
       signed: SignedProject,

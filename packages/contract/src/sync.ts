@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import type { Access, Routes } from './route.ts'
-import { closed, Id, SignedDocument } from './shapes.ts'
+import { closed, Id, NoPage, SignedDocument } from './shapes.ts'
 import { AssetRowShape, Ciphertext, ItemRowShape, SignedVault, Vault, VaultId } from './vault-shapes.ts'
 
 const syncing = { kind: 'permission', permission: 'machine.vault.sync.read' } as const satisfies Access
@@ -38,6 +38,7 @@ export const sync = {
     access: syncing,
     query: closed({
       cursor: Type.Optional(Type.String({ minLength: 1, maxLength: 1024, pattern: '^[A-Za-z0-9_-]+$' })),
+      ...NoPage,
     }),
     response: closed({
       cursor: Type.String({ description: 'Opaque; send it back next time' }),
@@ -52,6 +53,7 @@ export const sync = {
     path: '/vaults-data',
     summary: 'Every vault the caller can read, with items, ciphertexts and proofs, streamed vault by vault',
     access: secrets,
+    query: closed(NoPage),
     response: closed({ data: Type.Array(closed(WholeVault)) }),
   },
 } as const satisfies Routes

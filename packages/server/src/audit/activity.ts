@@ -1,6 +1,7 @@
-import { sql } from 'kysely'
+import { type Expression, sql } from 'kysely'
 import type { TxCtx } from '../context.ts'
 import type { Db } from '../db/database.ts'
+import { type Listed, listRows, type PageQuery } from '../http/pagination.ts'
 
 // The feed of vault changes that callers poll with `?after=<seq>`.
 
@@ -59,16 +60,9 @@ export async function latestActivity(db: Db, orgId: string): Promise<number> {
   return row?.seq ?? 0
 }
 
-/** What happened in these vaults, from behind `after` on, oldest first. */
-export async function activityAfter(
-  db: Db,
-  orgId: string,
-  vaultIds: readonly string[],
-  after: number,
-  limit: number,
-): Promise<ActivityRow[]> {
-  if (vaultIds.length === 0) return []
-  return db
+/** What happened in these vaults, from behind `after` on. */
+const activityIn = (db: Db, orgId: string, vaultIds: readonly string[], after: number) =>
+  db
     .selectFrom('vault_activity_event')
     .select([
       'seq',
@@ -81,9 +75,27 @@ export async function activityAfter(
       'request_id as requestId',
     ])
     .where('org_id', '=', orgId)
-    .where('vault_id', 'in', vaultIds)
+    .where(sql<boolean>`vault_id = any(${[...vaultIds]}::text[])`)
     .where('seq', '>', after)
-    .orderBy('seq')
-    .limit(limit)
-    .execute()
+
+/** The next of them, oldest first. */
+export const activityAfter = async (
+  db: Db,
+  orgId: string,
+  vaultIds: readonly string[],
+  after: number,
+  limit: number,
+): Promise<ActivityRow[]> =>
+  vaultIds.length === 0 ? [] : activityIn(db, orgId, vaultIds, after).orderBy('seq').limit(limit).execute()
+
+/** All of them or a page, in the same order. */
+export function listActivity(
+  db: Db,
+  orgId: string,
+  vaultIds: readonly string[],
+  after: number,
+  page: PageQuery,
+): Promise<Listed<ActivityRow>> {
+  const select: Expression<ActivityRow> = activityIn(db, orgId, vaultIds, after)
+  return listRows(db, select, { time: 'seq', id: 'id', isFeed: true }, page)
 }

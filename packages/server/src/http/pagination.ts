@@ -16,10 +16,11 @@ export interface Listed<Row> {
   readonly meta?: { total: number; page: number; limit: number; totalPages: number }
 }
 
-/** Newest first; the id decides between rows of one instant, so that no row is on two pages or on none. */
+/** Newest first, but for a feed; the id decides between rows of one instant, so that no row is on two pages or on none. */
 export interface ListOrder<Row> {
   readonly time: string & keyof Row
   readonly id: string & keyof Row
+  readonly isFeed?: boolean
 }
 
 const DEFAULT_LIMIT = 25
@@ -37,9 +38,10 @@ export async function listRows<Row extends object>(
   { page, limit = DEFAULT_LIMIT }: PageQuery,
   maxRows: number = MAX_ALL_ROWS,
 ): Promise<Listed<Row>> {
-  const newestFirst = sql`${sql.ref(order.time)} desc, ${sql.ref(order.id)} desc`
+  const way = order.isFeed ? sql`asc` : sql`desc`
+  const inOrder = sql`${sql.ref(order.time)} ${way}, ${sql.ref(order.id)} ${way}`
   if (page === undefined) {
-    const all = sql<Row>`select * from ${select} as listed order by ${newestFirst} limit ${maxRows + 1}`
+    const all = sql<Row>`select * from ${select} as listed order by ${inOrder} limit ${maxRows + 1}`
     const { rows } = await all.execute(db)
     if (rows.length > maxRows) throw new ApiError('list_too_long', { details: { maxRows } })
     return { rows }
@@ -48,9 +50,9 @@ export async function listRows<Row extends object>(
     select list_page.*, list_count.list_total
     from (select count(*) as list_total from ${select} as listed) as list_count
     left join (
-      select listed.*, true as on_page from ${select} as listed order by ${newestFirst} limit ${limit} offset ${(page - 1) * limit}
+      select listed.*, true as on_page from ${select} as listed order by ${inOrder} limit ${limit} offset ${(page - 1) * limit}
     ) as list_page on true
-    order by ${newestFirst}`.execute(db)
+    order by ${inOrder}`.execute(db)
   const total = rows[0]?.list_total ?? 0
   return {
     rows: rows.filter((row) => row.on_page).map(withoutCount),

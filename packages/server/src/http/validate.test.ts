@@ -5,7 +5,8 @@ import { inputReader } from './validate.ts'
 
 // Catches: a refusal whose words are those of the library and not of the caller's mistake, one mistake told twice, a value told back; a
 // list that is never cut into pages and refuses to be asked for one. Seen red: `schema is false` for a member that the route does not have,
-// and a second problem for the same member; page and limit refused for environment fields.
+// and a second problem for the same member; page and limit refused for environment fields, public keys, tenant roles and sync; `limit`
+// of a feed that is read on from a place taken for one that says nothing; a body other than an empty object taken where there is none.
 
 const closed = <T extends TProperties>(members: T) => Type.Object(members, { additionalProperties: false })
 
@@ -46,17 +47,36 @@ it('says what is missing and what is of another kind, and repeats no value', () 
 })
 
 it('takes page and limit where a list is always whole, without an effect', () => {
-  const { environmentFields, list } = api.vaults
-  for (const whole of [
-    list,
-    environmentFields,
-    api.items.list,
-    api.monitoring.metricStats,
-    api.monitoring.entityCounts,
-  ]) {
-    const params = { vaultId: `v${'a'.repeat(32)}` }
-    const read = (query: object): unknown => inputReader(whole)({ params, query, body: undefined })
+  const { environmentFields, list, publicKeys, wrappedKey } = api.vaults
+  const { metricStats, entityCounts } = api.monitoring
+  const [inVault, about] = [{ vaultId: `v${'a'.repeat(32)}` }, { domain: 'acme.dev' }]
+  for (const [whole, params, more] of [
+    [list],
+    ...[environmentFields, publicKeys, wrappedKey, api.items.list].map((route) => [route, inVault] as const),
+    ...[metricStats, entityCounts, api.sync.sync, api.sync.vaultsData].map((route) => [route] as const),
+    [api.agents.tenantRoles, { id: 'agt_1' }],
+    [api.projects.environment, { projectId: 'shop' }],
+    [api.licenses.environment, { licenseInstanceId: 'lic_1' }],
+    [api.domains.records, {}, about],
+  ] as readonly (readonly [Route, object?, object?])[]) {
+    const read = (query: object): unknown =>
+      inputReader(whole)({ params: params ?? {}, query: { ...more, ...query }, body: undefined })
     expect(read({ page: '2', limit: '1000' }), whole.path).toMatchObject({ query: { page: '2', limit: '1000' } })
     expect(() => read({ sort: 'name' }), whole.path).toThrow()
   }
+})
+
+it('takes limit for what it says where a feed is read on from a place, and for nothing where all of it is asked for', () => {
+  const read = (query: object): unknown =>
+    inputReader(api.monitoring.vaultActivityEvents)({ params: {}, query, body: undefined })
+  expect(read({ limit: '1000' })).toEqual({ query: {} })
+  expect(read({ after: '7', limit: '100' })).toEqual({ query: { after: 7, limit: 100 } })
+  expect(read({ page: '2', limit: '100' })).toEqual({ query: { page: 2, limit: 100 } })
+  for (const place of [{ after: '7' }, { page: '2' }]) expect(() => read({ ...place, limit: '101' })).toThrow()
+})
+
+it('takes an empty object, and nothing else, where a route takes no body', () => {
+  const read = (body: unknown): unknown => inputReader(api.agents.archive)({ params: { id: 'agt_1' }, query: {}, body })
+  for (const body of [undefined, {}]) expect(read(body)).toEqual({ params: { id: 'agt_1' }, query: {} })
+  for (const body of [null, [], '', 0, false, { a: 1 }]) expect(() => read(body)).toThrow()
 })

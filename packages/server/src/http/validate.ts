@@ -38,10 +38,11 @@ function fromText(schema: TSchema, value: unknown): unknown {
   )
 }
 
-/** Without a page a list is given whole, and how long a page would be says nothing. */
+/** Without a page a list is given whole, and how long a page would be says nothing; not so where it is read on from a place, `after`. */
 function ofWholeList(schema: TSchema, query: Record<string, unknown>): Record<string, unknown> {
   const { properties = {} } = schema as { properties?: Record<string, unknown> }
-  const isIdle = 'page' in properties && query.page === undefined && typeof query.limit === 'string'
+  const isWhole = query.page === undefined && query.after === undefined
+  const isIdle = 'page' in properties && isWhole && typeof query.limit === 'string'
   if (!isIdle) return query
   const { limit: _, ...rest } = query
   return rest
@@ -73,7 +74,7 @@ const namesOf = (path: string): string =>
     .join('/')
 
 /** Of what a route takes that takes no body: many programs send an empty object whenever they have nothing to say. */
-export const isNothing = (body: unknown): boolean =>
+const isNothing = (body: unknown): boolean =>
   body === undefined ||
   (typeof body === 'object' && body !== null && !Array.isArray(body) && Object.keys(body).length === 0)
 

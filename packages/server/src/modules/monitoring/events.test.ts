@@ -9,8 +9,8 @@ import { sealAudit } from '../../audit/seal.ts'
 import { type Ctx, inOrg, transact } from '../../context.ts'
 
 // Catches: audit events of another tenant or organisation, hashes that a reader cannot recompute, a feed that skips an event,
-// operator's figures for others. Seen red: the scope of a tenant administrator widened to the organisation; activity numbers
-// drawn without the lock.
+// operator's figures for others, a feed that is cut short where all of it was asked for. Seen red: the scope of a tenant administrator
+// widened to the organisation; activity numbers drawn without the lock; a hundred changes for all of them; the newest first.
 
 let h: Harness
 type Org = { orgId: string; tenantId: string }
@@ -145,9 +145,51 @@ describe('vault activity events', () => {
       expect(await client.monitoring.vaultActivityEvents()).toEqual({ data: [] })
       expect(await client.monitoring.vaultActivityEvents({ query: { after: 0, limit: 10 } })).toEqual({ data: [] })
     }
-    await expect(
-      (await watcher(acme)).client.monitoring.vaultActivityEvents({ query: { limit: 101 } }),
-    ).rejects.toMatchObject({ status: 400 })
+    for (const place of [{ after: 0 }, { page: 1 }])
+      await expect(
+        (await watcher(acme)).client.monitoring.vaultActivityEvents({ query: { ...place, limit: 101 } }),
+      ).rejects.toMatchObject({ status: 400 })
+  })
+
+  it('are all there without a page, some with one, and read on from a place, always in their order', async () => {
+    const org = await h.org('paged')
+    const { client, agentId } = await watcher(org)
+    const [orgId, at, vaultId] = [org.orgId, h.deps.now(), `v${'a'.repeat(32)}`]
+    await inOrg(h.deps, orgId, async (db) => {
+      const vault = { org_id: orgId, vault_id: vaultId }
+      const head = { head_version: 1, head_hash: 'h', head_index: 0, admins_chain: [], rotation_due: null }
+      const named = { tenant_id: org.tenantId, name: 'a', classification: 'internal', status: 'active' }
+      const made = { created_by: 'user:x', created_at: at, updated_at: at }
+      await db
+        .insertInto('vault')
+        .values({ ...vault, ...head, ...named, ...made })
+        .execute()
+      await db
+        .insertInto('vault_access')
+        .values({ ...vault, principal: `agent:${agentId}`, role: 'read', since_index: 0 })
+        .execute()
+    })
+    await transact(contextOf(org), async (ctx) => {
+      for (let i = 0; i < 130; i++)
+        await recordActivity(ctx, { vaultId: i === 7 ? 'vlt_hidden' : vaultId, action: 'item.update', subject: `${i}` })
+    })
+    const read = async (query?: { after?: number; page?: number; limit?: number }) => {
+      const { data, meta } = await client.monitoring.vaultActivityEvents(query && { query })
+      return { seqs: data.map(({ seq }) => seq), meta }
+    }
+    const { seqs: all, meta } = await read()
+    expect([all.length, meta]).toEqual([129, undefined])
+    expect(all).toEqual([...all].sort((a, b) => a - b))
+    expect(await read({ limit: 3 })).toEqual({ seqs: all })
+    expect(await read({ page: 2 })).toEqual({
+      ...{ seqs: all.slice(25, 50), meta: { total: 129, page: 2, limit: 25, totalPages: 6 } },
+    })
+    expect((await read({ page: 2, limit: 100 })).seqs).toEqual(all.slice(100))
+    expect(await read({ after: all[9] ?? 0 })).toEqual({ seqs: all.slice(10, 110) })
+    expect(await read({ after: all[9] ?? 0, limit: 3 })).toEqual({ seqs: all.slice(10, 13) })
+    expect(await read({ after: all[9] ?? 0, page: 1, limit: 2 })).toMatchObject({
+      ...{ seqs: all.slice(10, 12), meta: { total: 119 } },
+    })
   })
 
   it('skip nothing for whoever polls behind the last number while 30 writers commit in any order', async () => {

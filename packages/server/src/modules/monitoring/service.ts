@@ -1,6 +1,6 @@
 import { holds, type monitoring, type Output } from '@strongroom/contract'
 import { visibleVaultIds } from '../../access/vaults.ts'
-import { activityAfter } from '../../audit/activity.ts'
+import { type ActivityRow, activityAfter, listActivity } from '../../audit/activity.ts'
 import { AUDIT_VERSION } from '../../audit/chain.ts'
 import { transact } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
@@ -103,11 +103,15 @@ export const auditEvents: Handler<typeof monitoring.auditEvents> = (ctx, { query
 
 const DEFAULT_LIMIT = 100
 
-export const vaultActivityEvents: Handler<typeof monitoring.vaultActivityEvents> = (
-  ctx,
-  { query: { after = 0, limit = DEFAULT_LIMIT } },
-) =>
+const showActivity = (row: ActivityRow) => ({ ...row, occurredAt: row.occurredAt.toISOString() })
+
+export const vaultActivityEvents: Handler<typeof monitoring.vaultActivityEvents> = (ctx, { query }) =>
   transact(ctx, async (ctx) => {
-    const rows = await activityAfter(ctx.db, ctx.principal.orgId, await visibleVaultIds(ctx), after, limit)
-    return { data: rows.map((row) => ({ ...row, occurredAt: row.occurredAt.toISOString() })) }
+    const { orgId } = ctx.principal
+    const { after, page, limit = DEFAULT_LIMIT } = query
+    const vaultIds = await visibleVaultIds(ctx)
+    // Whoever says behind which one they are reads on from there, piece by piece.
+    if (after !== undefined && page === undefined)
+      return { data: (await activityAfter(ctx.db, orgId, vaultIds, after, limit)).map(showActivity) }
+    return listAnswer('data', await listActivity(ctx.db, orgId, vaultIds, after ?? 0, query), showActivity)
   })
