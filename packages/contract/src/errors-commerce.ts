@@ -89,7 +89,7 @@ export const COMMERCE_ERRORS = {
   recipient_key_missing: entry(
     409,
     'The caller has no key that a credential could be sealed to.',
-    'Register a key first: strongroom key list.',
+    'Details name who. An agent registers its key, and its manager signs for that: strongroom agent pending. A person: strongroom key list.',
   ),
   provisioner_not_named: entry(
     409,

@@ -72,7 +72,7 @@ export async function readinessOf(ctx: TxCtx): Promise<ReadinessCheck[]> {
     ]),
     check('recipient_key_registered', keys.length > 0, 'A key is there that a credential can be sealed for.', [
       'The caller has no key that a credential could be sealed for.',
-      'strongroom key list',
+      principal.type === 'agent' ? 'strongroom agent pending' : 'strongroom key list',
     ]),
   ]
 }

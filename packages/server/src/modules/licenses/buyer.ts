@@ -41,6 +41,10 @@ function provisionersIn(policy: Envelope | null): readonly string[] {
     : peekDocument(policySet, policy).payload.policy.provisioners
 }
 
+/** By name: whoever reads it elsewhere, in the log of a program, knows whose key to see to. */
+export const keyMissing = ({ principal: { id: principal, name } }: Pick<Ctx, 'principal'>): ApiError =>
+  new ApiError('recipient_key_missing', { details: { principal, name } })
+
 /** Refuses where something is missing: first of the vault, which must be one that the buyer may write to, then of the buyer. */
 export async function decideBuyer(ctx: Ctx, mode: VaultMode, facts: Facts): Promise<Buyer> {
   const { isTenantActive, documents, record, policy, vault } = facts
@@ -49,7 +53,7 @@ export async function decideBuyer(ctx: Ctx, mode: VaultMode, facts: Facts): Prom
     const checks = await transact({ ...ctx, idempotent: undefined }, readinessOf)
     throw new ApiError('billing_not_ready', { details: { checks } })
   }
-  if (documents.kid === null || record === null) throw new ApiError('recipient_key_missing')
+  if (documents.kid === null || record === null) throw keyMissing(ctx)
   const provisioner = (await provisioningKey(ctx)).key.principal
   if (!provisionersIn(policy).includes(provisioner))
     throw new ApiError('provisioner_not_named', { details: { provisioner } })

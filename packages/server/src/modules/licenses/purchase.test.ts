@@ -262,6 +262,10 @@ it('refuses what cannot be bought, and leaves nothing behind', async () => {
     'machine_permission_denied',
   ])
   expect(await stored()).toBe(before)
+  await expect(ask(keyless.client, { licenseId, vault })).rejects.toMatchObject({
+    details: { principal: `agent:${keyless.agentId}`, name: expect.stringMatching(/\S/) },
+    hint: expect.stringContaining('strongroom agent pending'),
+  })
 })
 
 it('reminds of what waits, after an hour, a day and a week, and no more', async () => {

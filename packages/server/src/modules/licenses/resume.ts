@@ -5,6 +5,7 @@ import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { keyIn } from '../../log/signers.ts'
 import { tellingExceeded } from '../../outbox/budget-events.ts'
+import { keyMissing } from './buyer.ts'
 import { externalIdOf, hold, promise } from './money.ts'
 import { openPurchase } from './open.ts'
 import { nextPurchase, resumedAt } from './purchase-machine.ts'
@@ -65,7 +66,7 @@ async function sealAnew(ctx: TxCtx, row: PurchaseRow): Promise<void> {
   if (!next || row.principal !== principal.id)
     throw new ApiError('handoff_not_ready', { details: { status: row.state } })
   const { kid, record: keyRecord } = await buyerOf(db, row.orgId, row.tenantId, row.principal)
-  if (kid === null || keyRecord === null) throw new ApiError('recipient_key_missing')
+  if (kid === null || keyRecord === null) throw keyMissing(ctx)
   if (kid === row.recipientKid) return
   const at = ctx.now()
   const changes = {
