@@ -16,7 +16,8 @@ import { type Machine, startWorld, type World } from './world.ts'
 // secrets, a doctor that is well although the server is gone or is none, or that says of a damaged file only that it is or of a whole one (seen
 // red) to move it away, a pinned Node that is not the repository's,
 // a server that is there and cannot work called absent, with the advice to start another (seen red),
-// an address of the console that leads nowhere (seen red: /log and /access), help with another command than was asked for (seen red).
+// an address of the console that leads nowhere (seen red: /log and /access), help with another command than was asked for (seen red),
+// keys and pins below the folder of the moment where HOME is set to nothing (seen red).
 
 let world: World
 let machine: Machine
@@ -28,6 +29,15 @@ beforeAll(async () => {
 afterAll(() => world.close())
 
 const root = new URL('../../..', import.meta.url)
+
+it('keeps nothing in whatever folder a command was typed in', async () => {
+  const { data } = (await machine.call(['config', 'path', '--json'], { env: { HOME: '' } })).json() as {
+    data: Record<string, string>
+  }
+  expect(Object.values(data).filter((path) => !path.startsWith('/'))).toEqual([])
+  const relative = await machine.call(['config', 'path', '--json'], { env: { HOME: 'ada' } })
+  expect(relative.error()).toMatchObject({ code: 'config_invalid', message: 'HOME is no absolute path', exitCode: 6 })
+})
 
 interface Checked {
   readonly name: string

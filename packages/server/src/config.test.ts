@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
-import { describe, expect, it } from 'vitest'
+import { userInfo } from 'node:os'
+import { describe, expect, it, vi } from 'vitest'
 import { readConfig } from './config.ts'
 import { unknownNames } from './config-names.ts'
 
@@ -41,7 +42,7 @@ describe('low credit', () => {
 
 // Catches: a variable that was set to nothing (as compose files do) taken as a value, so that the server listens everywhere or works on
 // whatever PostgreSQL runs at 127.0.0.1; a name that no request can have, without a word; a password in a refusal. Seen red: all of
-// them taken as they are.
+// them taken as they are; the data below the folder the server was started in, with HOME set to nothing.
 describe('places', () => {
   it('are those of nothing said, where a variable is set to nothing', () => {
     const names = ['STRONGROOM_HOST', 'STRONGROOM_DATA', 'DATABASE_URL', 'STRONGROOM_MIGRATION_URL', 'XDG_DATA_HOME']
@@ -49,6 +50,17 @@ describe('places', () => {
     expect(readConfig(Object.fromEntries(nothing), [])).toEqual(readConfig({}, []))
     expect(readConfig({}, []).host).toBe('127.0.0.1')
     refusal({ STRONGROOM_POOL_SIZE: '91', DATABASE_URL: '' }).toThrow('from 2 to 90')
+  })
+
+  it('are below a home that is none of the directory this was started in', () => {
+    // Root has its data elsewhere.
+    vi.spyOn(process, 'getuid').mockReturnValue(1000)
+    const data = (env: NodeJS.ProcessEnv): string => readConfig(env, []).dataDirectory
+    expect(data({ HOME: '/home/ada' })).toBe('/home/ada/.local/share/strongroom')
+    expect(data({ HOME: '' })).toBe(`${userInfo().homedir}/.local/share/strongroom`)
+    refusal({ HOME: 'ada' }).toThrow('HOME "ada" is no absolute path')
+    expect(data({ HOME: 'ada', STRONGROOM_DATA: '/srv/strongroom' })).toBe('/srv/strongroom')
+    vi.restoreAllMocks()
   })
 
   it('are hosts as requests name them', () => {
@@ -110,6 +122,42 @@ describe('headers for the collector', () => {
         code: 'config_invalid',
         message: 'OTEL_EXPORTER_OTLP_HEADERS: the value of "authorization" is not percent-encoded',
       }),
+    )
+  })
+
+  it.each(['a=1,se same=secret', 'a=1,secret', 'a=1,=secret', 'a=1,b\u0000=secret'])(
+    'are refused by number where a name is none, as %j, since it may be a part of a value',
+    (text) => {
+      expect(() => readConfig({ OTEL_EXPORTER_OTLP_HEADERS: text }, [])).toThrow(
+        expect.objectContaining({
+          code: 'config_invalid',
+          message: 'OTEL_EXPORTER_OTLP_HEADERS: number 2 does not begin with the name of a header and =',
+        }),
+      )
+    },
+  )
+
+  it('have no value that no header can have', () => {
+    refusal({ OTEL_EXPORTER_OTLP_HEADERS: 'a=b%0Ac' }).toThrow('the value of "a" is none that a header can have')
+  })
+})
+
+// Catches: a folder taken for a bucket, so that each request goes to another path than its signature; a region of nothing, which no
+// store knows. Seen red: both taken as they are.
+describe('the bucket', () => {
+  const s3 = (more: NodeJS.ProcessEnv) => ({
+    STRONGROOM_S3_ENDPOINT: 'https://s3.example.com',
+    ...{ STRONGROOM_S3_ACCESS_KEY_ID: 'k', STRONGROOM_S3_SECRET_ACCESS_KEY: 's', ...more },
+  })
+
+  it.each(['my-bucket', 'My_bucket.2026', 'b'])('is a name, as %j', (bucket) => {
+    const env = s3({ STRONGROOM_S3_BUCKET: bucket, STRONGROOM_S3_REGION: '' })
+    expect(readConfig(env, []).s3).toMatchObject({ bucket, region: 'us-east-1' })
+  })
+
+  it.each(['a/b', '/a', 'a/', 'a b', '..', 'a?b', 'bücher', 's3://a'])('is none as %j', (bucket) => {
+    refusal(s3({ STRONGROOM_S3_BUCKET: bucket })).toThrow(
+      `STRONGROOM_S3_BUCKET ${JSON.stringify(bucket)} is not the name of a bucket`,
     )
   })
 })

@@ -1,9 +1,8 @@
 import { isIP } from 'node:net'
-import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { CURRENCY, type Network, networkProblem, readNetwork, SCALE } from '@strongroom/contract'
 import { type ChainConfig, readChain } from './chain/chain-config.ts'
-import { given, readCollector, readDatabaseUrl, readHosts } from './config-places.ts'
+import { given, readCollector, readDatabaseUrl, readHeaders, readHome, readHosts } from './config-places.ts'
 import { StartError } from './errors.ts'
 import { type Catalogue, loadCatalogue, SANDBOX_CATALOGUE } from './licenses/catalogue.ts'
 import { parseNetwork } from './outside/addresses.ts'
@@ -110,24 +109,6 @@ function readOptions(args: readonly string[]): ReadonlyMap<Option, string> {
   return options
 }
 
-/** `name=value,name=value`, as OpenTelemetry writes headers. A value may be a secret and is never repeated. */
-const headers = (text: string): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    list(text)
-      .filter((pair) => pair.includes('='))
-      .map((pair) => {
-        const name = pair.slice(0, pair.indexOf('=')).trim()
-        try {
-          return [name, decodeURIComponent(pair.slice(pair.indexOf('=') + 1).trim())]
-        } catch {
-          throw invalid(
-            `OTEL_EXPORTER_OTLP_HEADERS: the value of ${JSON.stringify(name)} is not percent-encoded`,
-            'write a percent sign as %25',
-          )
-        }
-      }),
-  )
-
 /** Those of the embedded PostgreSQL, without what background work, migrations and its own superuser need. */
 const EMBEDDED_CONNECTIONS = 90
 const MOST_CONNECTIONS = 1000
@@ -152,7 +133,7 @@ function readS3(env: NodeJS.ProcessEnv): S3Config | undefined {
     STRONGROOM_S3_BUCKET: bucket,
     STRONGROOM_S3_ACCESS_KEY_ID: keyId,
     STRONGROOM_S3_SECRET_ACCESS_KEY: secret,
-    STRONGROOM_S3_REGION: region = 'us-east-1',
+    STRONGROOM_S3_REGION: region,
     STRONGROOM_S3_PREFIX: prefix = 'strongroom/',
   } = env
   if (!endpoint && !bucket && !keyId && !secret) return undefined
@@ -163,9 +144,14 @@ function readS3(env: NodeJS.ProcessEnv): S3Config | undefined {
     )
   if (!/^https?:\/\/[^/?#@]+\/?$/.test(endpoint))
     throw invalid('STRONGROOM_S3_ENDPOINT is not the address of a server', 'write https://host, without a path')
+  if (!/^[A-Za-z0-9][A-Za-z0-9._-]{0,254}$/.test(bucket))
+    throw invalid(
+      `STRONGROOM_S3_BUCKET ${JSON.stringify(bucket)} is not the name of a bucket`,
+      'write its name alone, such as my-bucket; a folder in it is STRONGROOM_S3_PREFIX',
+    )
   if (!/^(?:[A-Za-z0-9_-]+\/)*$/.test(prefix))
     throw invalid('STRONGROOM_S3_PREFIX is not a folder', 'write letters, digits, - and _, and a slash at the end')
-  return { endpoint: endpoint.replace(/\/$/, ''), region, bucket, keyId, secret, prefix }
+  return { endpoint: endpoint.replace(/\/$/, ''), region: given(region) ?? 'us-east-1', bucket, keyId, secret, prefix }
 }
 
 function readPowerDns({ STRONGROOM_POWERDNS_URL: url, STRONGROOM_POWERDNS_KEY: key }: NodeJS.ProcessEnv) {
@@ -247,7 +233,7 @@ function lowBalance({ STRONGROOM_LOW_BALANCE: text = '10' }: NodeJS.ProcessEnv):
 
 const defaultDataDirectory = (env: NodeJS.ProcessEnv): string => {
   if (process.getuid?.() === 0) return '/var/lib/strongroom'
-  return join(given(env.XDG_DATA_HOME) ?? join(homedir(), '.local', 'share'), 'strongroom')
+  return join(given(env.XDG_DATA_HOME) ?? join(readHome(env), '.local', 'share'), 'strongroom')
 }
 
 export function readConfig(
@@ -276,7 +262,7 @@ export function readConfig(
     logLevel,
     metricsToken: env.STRONGROOM_METRICS_TOKEN,
     otlpEndpoint: readCollector(env),
-    otlpHeaders: headers(env.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
+    otlpHeaders: readHeaders(env.OTEL_EXPORTER_OTLP_HEADERS ?? ''),
     poolSize: poolSize(env),
     purchasesAtOnce: PURCHASES_AT_ONCE,
     s3: readS3(env),

@@ -1,10 +1,10 @@
-import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import type { Cli } from '../cli.ts'
 import type { Check, Checked } from '../doctor/check.ts'
 import { EXIT } from '../errors/codes.ts'
 import { command, flag } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
+import { homeOf } from '../place/paths.ts'
 import { withProgress } from '../prompt/progress.ts'
 import { VERSION } from './version.ts'
 
@@ -29,7 +29,7 @@ const redacted = (text: string, home: string): string =>
 async function writeReport({ io }: Cli, path: string, checks: readonly Checked[]): Promise<string> {
   const { writePrivate } = await import('../place/private-file.ts')
   const file = resolve(io.cwd, path)
-  const home = io.env.HOME ?? homedir()
+  const home = homeOf(io.env)
   const withoutName = (name: string, text: string): string =>
     redacted(name.startsWith('vault ') ? text.replaceAll(name.slice('vault '.length), '‹name›') : text, home)
   const report = {

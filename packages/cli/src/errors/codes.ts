@@ -143,7 +143,7 @@ export const CLI_CODES = {
   },
   config_invalid: {
     exitCode: EXIT.invalid,
-    about: 'A configuration file cannot be understood; the message names the line.',
+    about: 'A configuration file or a variable cannot be understood; the message names the line, or the variable.',
   },
   env_name_refused: {
     exitCode: EXIT.invalid,

@@ -1,5 +1,6 @@
-import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { userInfo } from 'node:os'
+import { isAbsolute, join } from 'node:path'
+import { CliError } from '../errors/cli-error.ts'
 import type { Io } from './io.ts'
 
 export interface Paths {
@@ -16,8 +17,25 @@ export interface Paths {
 
 type Env = Io['env']
 
+function homeOfAccount(): string {
+  try {
+    return userInfo().homedir
+  } catch {
+    // In a container the number of the user may belong to no account.
+    return ''
+  }
+}
+
+/** A variable that is set to nothing is not set. Keys and pins never land in whatever folder a command was typed in. */
+export function homeOf({ HOME }: Env): string {
+  const home = HOME || homeOfAccount()
+  if (isAbsolute(home)) return home
+  const what = home === '' ? 'HOME is not set, and this account has no home' : 'HOME is no absolute path'
+  throw new CliError('config_invalid', what, { fix: 'set HOME to a folder of yours' })
+}
+
 function bases(env: Env): Record<'config' | 'data' | 'cache' | 'state', string> {
-  const home = env.HOME ?? homedir()
+  const home = homeOf(env)
   if (process.platform === 'win32') {
     const roaming = env.APPDATA ?? join(home, 'AppData', 'Roaming')
     const local = env.LOCALAPPDATA ?? join(home, 'AppData', 'Local')

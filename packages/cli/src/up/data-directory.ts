@@ -2,11 +2,11 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { connect } from 'node:net'
-import { homedir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { CliError } from '../errors/cli-error.ts'
 import { shellLine } from '../output/shell-line.ts'
 import type { Io } from '../place/io.ts'
+import { homeOf } from '../place/paths.ts'
 
 // What a server keeps on this machine. Keys and trust of people may lie in the same folder: they are never touched here.
 
@@ -24,7 +24,7 @@ export function dataPath({ env, cwd }: Io, given: string | undefined): string {
   const chosen = given ?? (env.STRONGROOM_DATA || undefined)
   if (chosen !== undefined) return resolve(cwd, chosen)
   if (process.getuid?.() === 0) return '/var/lib/strongroom'
-  return join(env.XDG_DATA_HOME || join(env.HOME ?? homedir(), '.local', 'share'), 'strongroom')
+  return join(env.XDG_DATA_HOME || join(homeOf(env), '.local', 'share'), 'strongroom')
 }
 
 export function lookAt(path: string): DataDirectory {

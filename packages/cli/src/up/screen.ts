@@ -1,7 +1,7 @@
-import { homedir } from 'node:os'
 import { safeText } from '../output/safe-text.ts'
 import type { Style } from '../output/style.ts'
 import type { Io } from '../place/io.ts'
+import { homeOf } from '../place/paths.ts'
 import type { DataDirectory } from './data-directory.ts'
 
 /** How a person starts this program here: through npx if that is how it was started. */
@@ -9,7 +9,7 @@ export const programName = ({ env }: Pick<Io, 'env'>): string =>
   env.npm_command === 'exec' ? 'npx @strongroom/cli' : 'strongroom'
 
 export const shortPath = (path: string, { env }: Pick<Io, 'env'>): string => {
-  const home = env.HOME ?? homedir()
+  const home = homeOf(env)
   return path.startsWith(`${home}/`) ? `~${path.slice(home.length)}` : path
 }
 

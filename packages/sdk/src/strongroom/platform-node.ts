@@ -1,14 +1,15 @@
 import { channel } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { homedir } from 'node:os'
+import { homedir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Evidence } from '@strongroom/protocol'
 import { fileCache, fileTrust } from '../engine/trust-file.ts'
 import { nodeFiles } from './files-node.ts'
 import type { Platform } from './options.ts'
 
-const inHome = (...parts: readonly string[]): string => join(homedir(), ...parts)
+/** Where HOME is set to nothing, that of the account: pins must not lie in whatever folder a program was started in. */
+const inHome = (...parts: readonly string[]): string => join(homedir() || userInfo().homedir, ...parts)
 
 /** One file for each alarm, to be attached to a report. It holds no key, no value and no ciphertext of one. */
 async function keepEvidence(evidence: Evidence): Promise<string> {
