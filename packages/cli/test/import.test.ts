@@ -15,7 +15,8 @@ import { type Machine, PASSPHRASE, startWorld, type World } from './world.ts'
 // folder, and a counted name that the file has itself), two fields of one label (seen red: labels as they come, and one that the dry run
 // does not name); an import that ends half-way at a value, a name or a number of fields there is no room for (seen red: nothing left out, a
 // name made too long, half of a character), and a file said to be needed no more although it has documents, passkeys or earlier passwords
-// that are not here, or letters that are not UTF-8 (seen red). Of archives, seen red: attachments that stay behind, one of the same size
+// that are not here, or letters that are not UTF-8 (seen red), a variable that moves to another item because of one before it (seen red: the
+// import refused, and a variable twice). Of archives, seen red: attachments that stay behind, one of the same size
 // that is taken for the same, segments that can change places or be cut off, and what ends an export said to be the fault of the file, and
 // the passphrase of the keys that seals one unasked.
 
@@ -251,6 +252,21 @@ it('makes several items of more variables than one has room for', async () => {
   expect(await imports()).toMatchObject({ imported: 0, complete: true })
   const shown = await machine.call(['env', '--vault', 'many', '--format', 'json'])
   expect(shown.stdout + shown.stderr).toContain('V400')
+  // Whatever comes before them, variables stay in the item they came into; what is new goes where there is room.
+  await jsonOf(machine, ['item', 'create', 'many/env 4'])
+  machine.file('many.env', `FIRST=1\n${variables.replace('V0=value 0', 'V0=other')}`)
+  const again = await machine.call(['import', 'dotenv', file, '--vault', 'many', '--item', 'env', '--yes', '--json'])
+  expect([again.code, again.json().data]).toMatchObject([
+    12,
+    {
+      ...{ imported: 0, fieldsAdded: 1 },
+      plan: [{ added: [{ item: 'env 3', fields: ['FIRST'] }], differing: [{ item: 'env', fields: ['V0'] }] }],
+    },
+  ])
+  const more = Array.from({ length: 250 }, (_, i) => `W${i}=${i}\n`).join('')
+  machine.file('many.env', `${more}${variables}`)
+  expect(await imports()).toMatchObject({ imported: 1, fieldsAdded: 198, plan: [{ items: ['env 5'] }] })
+  expect((await machine.call(['env', '--vault', 'many', '--names'])).stdout.trim().split('\n')).toHaveLength(652)
 })
 
 it('imports Bitwarden by folder, and refuses an encrypted export', async () => {

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Attachment, Item, NewField, Strongroom } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { withProgress } from '../prompt/progress.ts'
+import { earlierRooms, placeFields, type Room } from './rooms.ts'
 import { distinctItems, EMPTY, type Found, type FoundFile, type FoundItem } from './source.ts'
 
 // What an import would do in each vault. What is there is never written over: a field or a file that is missing comes in, one that has
@@ -28,7 +29,7 @@ export interface Plan {
 
 const isSame = (value: string | Uint8Array, held: Uint8Array): boolean => Buffer.from(value).equals(held)
 
-function compared({ name, itemId, fields: held }: Item, { fields }: FoundItem): Omit<Existing, `${string}Files`> {
+function compared({ held: { name, itemId, fields: held }, fields }: Room): Omit<Existing, `${string}Files`> {
   const heldAs = new Map(held.map(({ label, secret }) => [label, secret.bytes()]))
   return {
     name,
@@ -76,15 +77,26 @@ async function comparedFiles(
 async function planFor(cli: Cli, strongroom: Strongroom, vault: string, own: readonly FoundItem[]): Promise<Plan> {
   const { signal } = cli
   const ids = new Map((await strongroom.items.list(vault, { signal })).map(({ name, itemId }) => [name, itemId]))
-  const there: Existing[] = []
+  const named = new Set(own.map(({ name }) => name))
+  const taken = new Set([...named, ...ids.keys()])
+  const open = (itemId: string): Promise<Item> => strongroom.items.get(vault, itemId, { signal })
+  const [items, there]: [FoundItem[], Existing[]] = [[], []]
   for (const item of own) {
-    const itemId = ids.get(item.name)
-    if (itemId === undefined) continue
-    const held = await strongroom.items.get(vault, itemId, { signal })
-    const files = await comparedFiles(cli, strongroom, vault, held, item.files ?? [])
-    there.push({ ...compared(held, item), ...files })
+    const held = await earlierRooms(item, ids, (name) => named.has(name), open)
+    const { rooms, fresh } = placeFields(item, held, taken)
+    items.push(...fresh)
+    for (const [i, room] of rooms.entries()) {
+      const files = await comparedFiles(cli, strongroom, vault, room.held, i === 0 ? (item.files ?? []) : [])
+      there.push({ ...compared(room), ...files })
+    }
   }
-  return { vault, isNew: false, items: own.filter(({ name }) => !ids.has(name)), there }
+  return { vault, isNew: false, items, there }
+}
+
+/** Into a vault that is made for them. */
+function freshPlan(vault: string, own: readonly FoundItem[]): Plan {
+  const taken = new Set(own.map(({ name }) => name))
+  return { vault, isNew: true, items: own.flatMap((item) => placeFields(item, [], taken).fresh), there: [] }
 }
 
 export async function planOf(cli: Cli, { items }: Found, vaultOf: (from: string) => string): Promise<readonly Plan[]> {
@@ -94,7 +106,7 @@ export async function planOf(cli: Cli, { items }: Found, vaultOf: (from: string)
   for (const vault of new Set(items.map(({ from }) => vaultOf(from)))) {
     const own = distinctItems(items.filter(({ from }) => vaultOf(from) === vault))
     const isNew = !known.some(({ name, vaultId }) => name === vault || vaultId === vault)
-    plans.push(isNew ? { vault, isNew, items: own, there: [] } : await planFor(cli, strongroom, vault, own))
+    plans.push(isNew ? freshPlan(vault, own) : await planFor(cli, strongroom, vault, own))
   }
   return plans
 }

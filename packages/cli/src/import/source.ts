@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { MAX_ITEM_FIELDS, MAX_NAME, MAX_VALUE_BYTES, MAX_WEBSITE } from '@strongroom/protocol'
+import { MAX_NAME, MAX_VALUE_BYTES, MAX_WEBSITE } from '@strongroom/protocol'
 import type { NewField, NewItem } from '@strongroom/sdk'
 
 // What every importer makes of a file: items by vault, and what it had to leave out, with the reason.
@@ -56,14 +56,16 @@ export function websiteFrom(urls: readonly (string | null | undefined)[]): Pick<
   return { ...(website !== undefined && { website }), fields }
 }
 
+/** The name of the second one, the third one and so on. */
+export const numbered = (name: string, times: number): string => `${cut(name, MAX_NAME - ` ${times}`.length)} ${times}`
+
 /** Names of their own, in the same order: the second `password` becomes `password 2`, or `password 3` where the file has a `password 2`. */
 function ownNames(names: readonly string[]): readonly string[] {
   const given = new Set(names)
   const used = new Set<string>()
   return names.map((name) => {
     let own = name
-    for (let times = 2; used.has(own) || (own !== name && given.has(own)); times += 1)
-      own = `${cut(name, MAX_NAME - ` ${times}`.length)} ${times}`
+    for (let times = 2; used.has(own) || (own !== name && given.has(own)); times += 1) own = numbered(name, times)
     used.add(own)
     return own
   })
@@ -106,14 +108,6 @@ function whyNot({ value }: NewField): string | undefined {
     : undefined
 }
 
-/** An item with more fields than one has room for becomes several. */
-const inRooms = (item: FoundItem, fields: readonly NewField[]): readonly FoundItem[] =>
-  Array.from({ length: Math.max(1, Math.ceil(fields.length / MAX_ITEM_FIELDS)) }, (_, i) => ({
-    ...item,
-    fields: fields.slice(i * MAX_ITEM_FIELDS, (i + 1) * MAX_ITEM_FIELDS),
-    files: i === 0 ? (item.files ?? []) : [],
-  }))
-
 /** What there is room for; what there is not is left out and named, so that an import does not end half-way. */
 export function storable(found: Found): Found {
   const leftOut = [...found.leftOut]
@@ -123,7 +117,7 @@ export function storable(found: Found): Found {
       if (reason !== undefined) leftOut.push({ name: `${item.name}/${field.label}`, reason })
       return reason === undefined
     })
-    return fields.length + (item.files?.length ?? 0) === 0 ? [] : inRooms(item, fields)
+    return fields.length + (item.files?.length ?? 0) === 0 ? [] : [{ ...item, fields }]
   })
   return { ...found, items, leftOut }
 }
