@@ -1,6 +1,7 @@
 import { CliError } from './cli-error.ts'
 import { EXIT } from './codes.ts'
 import { type Details, plainDetails } from './details.ts'
+import { type OldCache, oldCacheHint, oldCacheIn, oldCacheWords } from './old-cache.ts'
 import { hintFor } from './own-hints.ts'
 import { SDK_CODES } from './sdk-codes.ts'
 
@@ -120,10 +121,20 @@ function detailsOf(error: Known, problems: readonly Problem[]): Details | undefi
 
 /** Where the server was not reached, that is what happened; that the cache cannot stand in for it only follows. */
 function causeFirst(error: Known): Known {
+  const old = oldCacheIn(error)
+  if (old) return outage(error, old)
   const { cause } = error
   if (error.name !== 'NotCachedError' || !isKnown(cause)) return error
   const { name, code, message, hint } = cause
   return { name, code, message: `${message}; ${error.message}`, ...(hint !== undefined && { hint }) }
+}
+
+/** With the server away that comes first; where it was not to be asked, the copy is all that can be said something of. */
+function outage({ code, cause }: Known, old: OldCache): Known {
+  const why = (cause as Error | undefined)?.cause
+  const [words, hint] = [oldCacheWords(old), oldCacheHint(old)]
+  if (!isKnown(why)) return { name: 'NotCachedError', code, message: words, hint }
+  return { name: why.name, code: why.code, message: `${why.message}; ${words}`, hint }
 }
 
 const REPORT = 'report it with: strongroom feedback'

@@ -7,7 +7,8 @@ import { type Exit, runProcess, type Scene, SECRETS, startProcess, startScene } 
 // Catches: a source that is passed over, a variable too many, a dangerous name that is set, a credential that reaches the child, a
 // conflict that is decided in silence, a request for each secret, an old answer that is taken for a new one, a value on a disk,
 // a command that waits for ever for its standard input, a plain outage that is shown as an attack. Seen red: nobody let in after the end, an empty
-// --only that gave everything, a mistyped format that became the name of a pipe, a reference without sr:// that was none.
+// --only that gave everything, a mistyped format that became the name of a pipe, a reference without sr:// that was none, a copy
+// that was too old called a failed verification.
 
 let scene: Scene
 beforeAll(async () => {
@@ -196,7 +197,15 @@ it('answers offline from what was read before, says how old it may be, and asks 
   expect(await environment(vault, AWAY)).toMatchObject(SECRETS)
   expect(await environment([...vault, '--fresh', 'never'], AWAY)).toMatchObject(SECRETS)
   expect(await refusal([...vault, '--fresh', 'always'], AWAY)).toMatchObject({ code: 'connection_failed', exitCode: 7 })
-  expect(await refusal([...vault, '--offline', '--max-age', '1ms'], AWAY)).toMatchObject({ code: 'stale_view' })
+  // A copy that is too old is no answer, and no attack either.
+  const old = { hint: expect.stringMatching(/^--max-age 11m, or STRONGROOM_MAX_AGE=11m, takes it/), exitCode: 7 }
+  expect(await refusal([...vault, '--offline', '--max-age', '1ms'], AWAY)).toMatchObject({ ...old, code: 'stale_view' })
+  expect(await refusal([...vault, '--max-age', '1ms'], AWAY)).toMatchObject({
+    ...{ ...old, code: 'connection_failed' },
+    message: expect.stringMatching(
+      /^127\.0\.0\.1:9 could not be reached; what is kept here was read \d+ s ago, and may be/,
+    ),
+  })
   expect(await refusal(['--vault', 'never-read', '--offline'], AWAY)).toMatchObject({ code: 'not_cached', exitCode: 7 })
   const never = await scene.strongroom(['run', '--verbose', ...vault, '--fresh', 'never', '--', 'true'])
   expect(requests(never)).toEqual([])

@@ -89,7 +89,11 @@ const environmentRead = ({ head, fields }: OpenedEnvironment, receipt: Receipt):
 })
 
 async function readOffline(actor: Actor, vaultId: string, maxAgeMs: number, cause: unknown): Promise<EnvironmentRead> {
-  const cached = await readCached(actor, vaultId, maxAgeMs)
+  const cached = await readCached(actor, vaultId, maxAgeMs).catch((error: Error) => {
+    // Why there is nothing newer.
+    error.cause ??= cause
+    throw error
+  })
   if (!cached) throw new NotCachedError(vaultId, { cause })
   return environmentRead(cached.opened, cached.receipt)
 }
