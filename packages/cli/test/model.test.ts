@@ -21,13 +21,15 @@ import { shellLine } from '../src/output/shell-line.ts'
 import { PLAIN } from '../src/output/style.ts'
 import { table, widthOf } from '../src/output/table.ts'
 import type { Io } from '../src/place/io.ts'
+import { itemPlace, typedPlace } from '../src/place/reference.ts'
 import { runCli } from '../src/run-cli.ts'
 
 // Catches: a command without an example or with one that names another command, without a next step or with one that does not exist, help
 // that does not fit a screen, a flag that no help names, a flag that shadows a global one, a flag that takes a secret on the command line, a
 // name that moves the cursor, a schema that cannot be asked for, a next command that is another one for the shell; a command that the first
 // screen does not name; a refusal whose next step is no command. Seen red: names put into it as they are, a heading left out of the first screen; rare flags shown like others, and
-// not at all; descriptions not wrapped, completed names of two words, a next step misspelt, a group with a verb too many; the
+// not at all; descriptions not wrapped, completed names of two words, a next step misspelt, a group with a verb too many; ids of the server put
+// into it in the middle of a sentence, names with a slash put together to a place that is another one; the
 // next step of `global_admin_required` in words of an older command line.
 
 const everyCommand = async () => (await walk()).map(({ path, command }) => [path, command] as const)
@@ -251,12 +253,21 @@ it('writes the next command so that a shell reads the names in it as they are', 
   )
 })
 
+it('writes places so that they are read as the names they are made of', () => {
+  const names = ['prod', 'eu/prod', '100%', 'a b', 'c?d#e', "it's"]
+  for (const vault of names)
+    for (const item of names) expect(itemPlace(typedPlace(vault, item))).toEqual({ vault, item })
+  expect(typedPlace('my vault', 'ITEM', 'FIELD')).toBe('my vault/ITEM/FIELD')
+  expect(() => itemPlace('prod/100%')).toThrow(expect.objectContaining({ code: 'usage' }))
+  expect(() => itemPlace('prod')).toThrow('an item is written vault/item')
+})
+
 it('has no next command with a name in it that was put there as it is', () => {
   const sources = fileURLToPath(new URL('../src', import.meta.url))
   const plain = globSync('**/*.ts', { cwd: sources }).flatMap((file) =>
     readFileSync(`${sources}/${file}`, 'utf8')
       .split('\n')
-      .filter((line) => /(?<!shellLine)`strongroom [^`]*\$\{/.test(line))
+      .filter((line) => /(?<!shellLine)`[^`]*\bstrongroom [a-z][^`]*\$\{|shellLine`[^`]*\}\/[A-Z$]/.test(line))
       .map((line) => `${file}: ${line.trim()}`),
   )
   // In these the names are of commands and versions.

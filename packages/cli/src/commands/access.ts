@@ -5,6 +5,7 @@ import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Group } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { facts, table } from '../output/table.ts'
+import { fieldOrItem, itemPlace } from '../place/reference.ts'
 
 const ROLES = ['read', 'write', 'admin'] as const
 const shapes = () => import('../schemas/access.ts')
@@ -28,10 +29,9 @@ async function targetOf(cli: Cli, { vault, project, item }: TargetFlags): Promis
     throw new CliError('usage', 'say on what: one of --vault, --project and --item', { fix: 'give --vault NAME' })
   if (vault !== undefined) return { vault }
   if (project !== undefined) return { project }
-  const [vaultName = '', itemName] = (item ?? '').replace(/^sr:\/\//, '').split('/')
-  if (itemName === undefined) throw new CliError('usage', '--item is written vault/item')
+  const place = itemPlace(item ?? '')
   const strongroom = await cli.strongroom()
-  return { item: (await strongroom.items.get(vaultName, itemName, { signal: cli.signal })).itemId }
+  return { item: (await strongroom.items.get(place.vault, place.item, { signal: cli.signal })).itemId }
 }
 
 const changes = () => import('../access/changes.ts')
@@ -167,7 +167,7 @@ const whoCanDecrypt = command({
   next: 'strongroom access explain WHO VAULT',
   output: async () => (await import('../schemas/vault.ts')).holdersShape,
   run: async (cli, { args }) => {
-    const [name = ''] = args.vault.replace(/^sr:\/\//, '').split('/')
+    const name = args.vault.includes('/') ? fieldOrItem(args.vault).vault : args.vault
     const strongroom = await cli.strongroom()
     const all = await strongroom.vaults.holders(name, { signal: cli.signal })
     const able = all.filter(({ keyIds }) => keyIds.length > 0)

@@ -10,6 +10,7 @@ import { safeText } from '../output/safe-text.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { table } from '../output/table.ts'
 import { ensureFolderFor } from '../place/given-file.ts'
+import { typedPlace } from '../place/reference.ts'
 import { withProgress } from '../prompt/progress.ts'
 
 const shapes = () => import('../schemas/file.ts')
@@ -45,7 +46,7 @@ const put = command({
         `${cli.style.good('✓')} ${safeText(where)}   version ${version}, ${sizeOf(size)}${resumed ? ', where it was cut off' : ''}`,
         '  encrypted here; the server stored bytes it cannot read',
       ].join('\n'),
-      next: shellLine`strongroom file get ${where}`,
+      next: shellLine`strongroom file get ${typedPlace(place.vault, place.item, name)}`,
     }
   },
 })

@@ -1,27 +1,15 @@
 import type { Item, ItemSummary } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
-import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Group, type Result } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { facts, table } from '../output/table.ts'
 import { shortTime } from '../output/time.ts'
 import { rememberNames } from '../place/name-index.ts'
+import { itemPlace, typedPlace } from '../place/reference.ts'
 
 const shapes = () => import('../schemas/item.ts')
 const itemShape = async () => (await shapes()).itemShape
 const ITEM = arg.one('an item, as vault/item', { completes: 'item' })
-
-interface Place {
-  readonly vault: string
-  readonly item: string
-}
-
-/** `vault/item`, also with `sr://` before it. */
-function placeOf(text: string): Place {
-  const [vault, item, ...more] = text.replace(/^sr:\/\//, '').split('/')
-  if (!vault || !item || more.length > 0) throw new CliError('usage', 'an item is written vault/item')
-  return { vault: decodeURIComponent(vault), item: decodeURIComponent(item) }
-}
 
 /** Labels and versions; never values. */
 const dataOf = ({ itemId, vaultId, name, website, status, version, fields, receipt }: Item) => ({
@@ -103,8 +91,8 @@ const list = command({
         ),
       }),
       next: flags.archived
-        ? shellLine`strongroom item restore ${args.vault}/ITEM`
-        : shellLine`strongroom set ${args.vault}/ITEM/FIELD`,
+        ? shellLine`strongroom item restore ${typedPlace(args.vault, 'ITEM')}`
+        : shellLine`strongroom set ${typedPlace(args.vault, 'ITEM', 'FIELD')}`,
     }
   },
 })
@@ -129,7 +117,7 @@ const show = command({
   next: 'strongroom read VAULT/ITEM/FIELD',
   output: itemShape,
   run: async (cli, { args, flags: { version } }) => {
-    const { vault, item } = placeOf(args.item)
+    const { vault, item } = itemPlace(args.item)
     const { items } = await cli.strongroom()
     const { signal } = cli
     return shown(
@@ -151,7 +139,7 @@ const history = command({
   next: 'strongroom item show VAULT/ITEM --version N',
   output: async () => (await shapes()).itemHistoryShape,
   run: async (cli, { args }) => {
-    const { vault, item } = placeOf(args.item)
+    const { vault, item } = itemPlace(args.item)
     const { items } = await cli.strongroom()
     const versions = await items.versions(vault, item, { signal: cli.signal })
     const first = versions.at(-1)?.version ?? 1
@@ -172,7 +160,7 @@ const history = command({
         ],
         cli.style,
       ),
-      next: shellLine`strongroom item show ${vault}/${item} --version ${first}`,
+      next: shellLine`strongroom item show ${typedPlace(vault, item)} --version ${first}`,
     }
   },
 })
@@ -185,13 +173,13 @@ const create = command({
   next: 'strongroom set VAULT/ITEM/FIELD',
   output: itemShape,
   run: async (cli, { args, flags }) => {
-    const { vault, item } = placeOf(args.item)
+    const { vault, item } = itemPlace(args.item)
     const strongroom = await cli.strongroom()
     const fresh = { name: item, fields: [], ...(flags.website !== undefined && { website: flags.website }) }
     return shown(
       cli,
       await strongroom.items.create(vault, fresh, { signal: cli.signal }),
-      shellLine`strongroom set ${vault}/${item}/FIELD`,
+      shellLine`strongroom set ${typedPlace(vault, item, 'FIELD')}`,
     )
   },
 })
@@ -215,7 +203,7 @@ const edit = command({
   next: 'strongroom item show VAULT/ITEM',
   output: itemShape,
   run: async (cli, { args, flags }) => {
-    const { vault, item } = placeOf(args.item)
+    const { vault, item } = itemPlace(args.item)
     const strongroom = await cli.strongroom()
     const before = await strongroom.items.get(vault, item, { signal: cli.signal })
     const { fieldEdits } = await import('../items/field-edits.ts')
@@ -236,7 +224,7 @@ const move = command({
   next: 'strongroom item list VAULT',
   output: itemShape,
   run: async (cli, { args }) => {
-    const { vault, item } = placeOf(args.item)
+    const { vault, item } = itemPlace(args.item)
     const strongroom = await cli.strongroom()
     return shown(cli, await strongroom.items.move(vault, item, { vault: args.to }, { signal: cli.signal }))
   },
@@ -250,7 +238,7 @@ const archive = command({
   next: 'strongroom item restore VAULT/ITEM',
   output: async () => (await import('../schemas/vault.ts')).archivedShape,
   run: async (cli, { args }) => {
-    const { vault, item } = placeOf(args.item)
+    const { vault, item } = itemPlace(args.item)
     const strongroom = await cli.strongroom()
     const { itemId, name, fields } = await strongroom.items.get(vault, item, { signal: cli.signal })
     await confirm(cli, `Archive ${vault}/${name} with ${fields.length} fields?`)
@@ -258,7 +246,7 @@ const archive = command({
     return {
       data: { archived: itemId },
       text: `${cli.style.good('✓')} ${vault}/${name} is archived`,
-      next: shellLine`strongroom item restore ${vault}/${name}`,
+      next: shellLine`strongroom item restore ${typedPlace(vault, name)}`,
     }
   },
 })
@@ -275,12 +263,14 @@ const restore = command({
   next: 'strongroom item show VAULT/ITEM',
   output: itemShape,
   run: async (cli, { args, flags: { version } }) => {
-    const { vault, item } = placeOf(args.item)
+    const { vault, item } = itemPlace(args.item)
     const { items } = await cli.strongroom()
     const { signal } = cli
     if (version === undefined) return shown(cli, await items.restore(vault, item, { signal }))
     const restored = await items.restoreVersion(vault, item, version, { signal })
-    cli.say(shellLine`undo: strongroom item restore ${vault}/${restored.name} --version ${restored.version - 1}`)
+    cli.say(
+      shellLine`undo: strongroom item restore ${typedPlace(vault, restored.name)} --version ${restored.version - 1}`,
+    )
     return shown(cli, restored)
   },
 })

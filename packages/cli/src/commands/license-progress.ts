@@ -1,5 +1,6 @@
 import type { LicenseInstance, Purchase, PurchaseState, Termination, TerminationState } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { withProgress } from '../prompt/progress.ts'
 
 // What people see of work that goes on by itself on the server: a line for each step that is done, on standard error. Whoever stops
@@ -53,7 +54,7 @@ async function watch<S extends string, R, V>(
     )
   } catch (error) {
     if (signal.aborted)
-      cli.say(`${clear}  it goes on without you; look again with: strongroom license resume ${work.id}`)
+      cli.say(`${clear}  it goes on without you; look again with: ${shellLine`strongroom license resume ${work.id}`}`)
     throw error
   }
 }

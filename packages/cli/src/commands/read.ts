@@ -8,7 +8,7 @@ import { arg, command, flag } from '../model/command.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { ensureFolderFor } from '../place/given-file.ts'
 import { writePrivate } from '../place/private-file.ts'
-import { type FieldPlace, fieldPlace, referenceOf } from '../place/reference.ts'
+import { type FieldPlace, fieldPlace, referenceOf, typedPlace } from '../place/reference.ts'
 import { freshnessOf } from '../project/freshness.ts'
 
 function modeOf(text: string | undefined): number {
@@ -43,7 +43,7 @@ async function fieldOfVersion(cli: Cli, { vault, item, field }: FieldPlace, vers
   const found = fields.find(({ label }) => label === field)
   if (found) return found.secret
   throw new CliError('field_not_found', `version ${version} has no field ${field}`, {
-    fix: shellLine`strongroom item show ${vault}/${item} --version ${version}`,
+    fix: shellLine`strongroom item show ${typedPlace(vault, item)} --version ${version}`,
   })
 }
 

@@ -4,6 +4,7 @@ import { arg, command, flag, type Group, type Result } from '../model/command.ts
 import { shellLine } from '../output/shell-line.ts'
 import { facts, table } from '../output/table.ts'
 import { rememberNames } from '../place/name-index.ts'
+import { typedPlace } from '../place/reference.ts'
 import { withProgress } from '../prompt/progress.ts'
 import { attest } from './vault-attest.ts'
 
@@ -105,7 +106,7 @@ const create = command({
       { name: args.name, ...(flags.class && { classification: flags.class }) },
       { signal: cli.signal },
     )
-    return shown(cli, vault, shellLine`strongroom set ${vault.name}/ITEM/FIELD`)
+    return shown(cli, vault, shellLine`strongroom set ${typedPlace(vault.name, 'ITEM', 'FIELD')}`)
   },
 })
 

@@ -1,3 +1,5 @@
+import { shellLine } from '../output/shell-line.ts'
+
 // What to do next in words of the command line: the server speaks of routes and the protocol of no program, since they do not know who asks.
 
 export const OWN_HINTS: Readonly<Record<string, string>> = {
@@ -39,6 +41,6 @@ export function hintFor({ code, hint, details }: Refused): string | undefined {
 function pinning(details: unknown): string | undefined {
   const { kid, vaultId } = (details ?? {}) as { kid?: unknown; vaultId?: unknown }
   if (typeof kid !== 'string') return undefined
-  const vault = typeof vaultId === 'string' ? ` --vault ${vaultId}` : ''
-  return `ask its owner whether the key is theirs, then: strongroom trust pin ${kid}${vault}`
+  const vault = typeof vaultId === 'string' ? shellLine` --vault ${vaultId}` : ''
+  return `ask its owner whether the key is theirs, then: ${shellLine`strongroom trust pin ${kid}`}${vault}`
 }

@@ -3,7 +3,7 @@ import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { nearest } from '../model/nearest.ts'
 import { shellLine } from '../output/shell-line.ts'
-import { fieldOrItem, isField } from '../place/reference.ts'
+import { fieldOrItem, isField, typedPlace } from '../place/reference.ts'
 
 // `vault/item/name` of a file. Names are for people: two files of an item may have the same, and then their ids tell them apart.
 
@@ -59,7 +59,7 @@ export async function findFile(cli: Cli, place: FilePlace & { readonly name: str
     all.map(({ name }) => name),
   )
   throw new CliError('file_not_found', `${place.vault}/${place.item} has no file ${place.name}`, {
-    fix: near ? `did you mean ${near}?` : shellLine`strongroom file list ${place.vault}/${place.item}`,
+    fix: near ? `did you mean ${near}?` : shellLine`strongroom file list ${typedPlace(place.vault, place.item)}`,
   })
 }
 

@@ -1,6 +1,7 @@
 import type { Cli } from '../cli.ts'
 import type { Result } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
+import { shellLine } from '../output/shell-line.ts'
 import { withProgress } from '../prompt/progress.ts'
 import type { Enrolment } from './enrolment.ts'
 import { fingerprintOf, inFours } from './own-key.ts'
@@ -60,7 +61,7 @@ export async function requestEndorsement(cli: Cli, enrolment: Enrolment, flags: 
       `  Fingerprint     ${inFours(fingerprint)}`,
       '',
       'Tell the fingerprint to whoever enrolled it. They run:',
-      `   strongroom agent endorse ${fingerprint} --vault VAULT`,
+      shellLine`   strongroom agent endorse ${fingerprint} --vault VAULT`,
     ].join('\n'),
   }
 }

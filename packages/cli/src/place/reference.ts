@@ -13,6 +13,7 @@ export interface FieldPlace extends ItemPlace {
 }
 
 const EXAMPLE = 'write it like prod/stripe/STRIPE_SECRET_KEY'
+const ESCAPES = `${EXAMPLE}; in a name, / is %2F and % is %25`
 
 function partsOf(text: string): readonly string[] {
   const given = text.replace(/^sr:\/\//, '')
@@ -22,7 +23,7 @@ function partsOf(text: string): readonly string[] {
   } catch {
     // Said below, once for both.
   }
-  throw new CliError('usage', 'this is not a reference to a secret', { fix: EXAMPLE })
+  throw new CliError('usage', 'this is not a reference to a secret', { fix: ESCAPES })
 }
 
 /** One field. What was given is not repeated: it may be a secret that was put here by mistake. */
@@ -40,6 +41,13 @@ export function fieldOrItem(text: string): FieldPlace | ItemPlace {
   return fieldPlace(text)
 }
 
+/** An item, and no field of it. */
+export function itemPlace(text: string): ItemPlace {
+  const [vault, item, ...more] = partsOf(text)
+  if (vault !== undefined && item !== undefined && more.length === 0) return { vault, item }
+  throw new CliError('usage', 'an item is written vault/item', { fix: 'write it like prod/stripe' })
+}
+
 export const isField = (place: FieldPlace | ItemPlace): place is FieldPlace => 'field' in place
 
 const partOf = (name: string): string => name.replace(/[%/?#\s]/g, encodeURIComponent)
@@ -47,6 +55,10 @@ const partOf = (name: string): string => name.replace(/[%/?#\s]/g, encodeURIComp
 /** As it is shown and as it can be pasted. */
 export const referenceOf = ({ vault, item, field }: FieldPlace): string =>
   `sr://${partOf(vault)}/${partOf(item)}/${partOf(field)}`
+
+/** As it is typed: blanks stay, since a shell line puts quotes around them. */
+export const typedPlace = (...names: readonly string[]): string =>
+  names.map((name) => name.replace(/[%/?#]/g, encodeURIComponent)).join('/')
 
 /** Whether a process could get it under this name. */
 export const isVariableName = (name: string): boolean => /^[A-Za-z_][A-Za-z0-9_]*$/.test(name)

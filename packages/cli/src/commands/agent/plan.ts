@@ -1,6 +1,7 @@
 import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { safeText } from '../../output/safe-text.ts'
+import { shellLine } from '../../output/shell-line.ts'
 import { type LimitFlags, limitLines, limitsFrom, type NewLimits } from './limits.ts'
 
 // What an agent is going to be, before it is made: from flags, or from a person who is asked.
@@ -48,7 +49,7 @@ export function vaultRole(text: string): Plan['vaults'][number] {
   if (at > 0 && role) return { vault: text.slice(0, at), role }
   if (at > 0 && /^[a-z]+$/i.test(after))
     throw new CliError('usage', `${after} is no role`, {
-      fix: `write --vault ${text.slice(0, at)}:read, :write or :admin`,
+      fix: shellLine`write --vault ${text.slice(0, at)}:read, :write or :admin`,
     })
   return { vault: text, role: 'read' }
 }

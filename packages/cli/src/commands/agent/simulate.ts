@@ -79,11 +79,11 @@ function fixOf(
   const { permission, address } = (refusal?.details ?? {}) as { permission?: string; address?: string }
   switch (refusal?.code) {
     case 'machine_permission_denied':
-      return `${update} ${[...permissions, permission].map((one) => `--permission ${one}`).join(' ')}`
+      return `${update} ${[...permissions, permission].map((one) => shellLine`--permission ${one ?? ''}`).join(' ')}`
     case 'agent_expired':
       return `${update} --expires 30d`
     case 'network_not_allowed':
-      return `${update} ${[...networks, address].map((one) => `--network ${one}`).join(' ')}`
+      return `${update} ${[...networks, address].map((one) => shellLine`--network ${one ?? ''}`).join(' ')}`
     case 'invalid_api_key':
       return shellLine`strongroom agent rotate-key ${name}`
     case 'vault_not_found':
