@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { workOnLicensesOf } from '../../server/test/provider/background.ts'
+import { startSealing } from '../../server/test/sealing.ts'
 import { linesOf, missingLines, type Page, parsePage } from './docs/page.ts'
 import { makeReader, type Place, ROOT, strangers } from './docs/reader.ts'
 import { plainWords } from './docs/words.ts'
@@ -44,7 +45,9 @@ async function placeFor({ starts, path }: Page): Promise<Place> {
   const world: World = await startWorld()
   // What a server does by itself, as a page about it expects.
   const work = workOnLicensesOf(world.h)
+  const sealer = startSealing(world.h)
   onTestFinished(async () => {
+    await sealer.stop()
     await work.stop()
     await world.close()
   })

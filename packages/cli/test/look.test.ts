@@ -1,10 +1,15 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { asSuperuser } from '../../server/test/principals.ts'
+import { sealNow } from '../../server/test/sealing.ts'
 import { jsonOf } from './shapes.ts'
 import { type Machine, startWorld, type World } from './world.ts'
 
 // Catches: a log that was not proven, a listing that ends after its first page, a follower that never says anything, a route that
 // needs more rights than the caller has answered as a failure of the program; an id shown where the caller knows the name, two principals
-// shown alike, names asked for by somebody who may not list them. Seen red: each of these three.
+// shown alike, names asked for by somebody who may not list them. Seen red: each of these three. Of the audit trail: one that was changed,
+// cut or rewritten and is called whole, and one that is whole and is not. Seen red: only the first page read, the end never remembered.
 
 let world: World
 let machine: Machine
@@ -123,4 +128,52 @@ it('asks for no names that the caller may not list: the audit trail would have i
     /^\S+ {2}reader {2}item\.versions\.read/m,
   )
   expect(await jsonOf<unknown[]>(machine, ['audit', '--refused', '--profile', 'reader'])).toEqual([])
+})
+
+interface Verdict {
+  readonly entries: number
+  readonly complete: boolean
+  readonly head: { readonly position: number; readonly hash: string }
+}
+
+it('verifies the audit trail here, remembers its end, and names the first place that is broken', async () => {
+  const { h, founder } = world
+  const sql = (text: string) => asSuperuser(h, (client) => client.query(text))
+  const of = `org_id = '${founder.orgId}'`
+  // More than a page of them.
+  await sql(`set session_replication_role = 'origin'; insert into audit_event (org_id, event_id, action, occurred_at, actor_type, actor_id, outcome, request_id)
+    select '${founder.orgId}', 'aud_many' || n, 'vault.read', now(), 'user', 'user:usr_1', 'success', 'req_' || n
+    from generate_series(1, 220) n`)
+  await sealNow(h)
+  const verify = ['audit', '--verify']
+  const first = await jsonOf<Verdict>(machine, verify)
+  expect(first).toMatchObject({ ok: true, complete: true, waiting: 0, remembered: null, first: { position: 1 } })
+  expect(first.entries).toBeGreaterThan(220)
+  expect(first.head.position).toBe(first.entries)
+  const again = await machine.call(verify)
+  expect(again.stdout).toContain(`The audit trail is whole: ${first.entries} entries, 20`)
+  expect(again.stdout).toContain(`✓ Remembered  entry ${first.entries}, seen here on 20`)
+  const part = await jsonOf<Verdict>(machine, [...verify, '--profile', 'reader'])
+  expect(part).toMatchObject({ complete: false, remembered: null })
+  expect(part.entries).toBeLessThan(first.entries)
+
+  const broken = async () => (await machine.call([...verify, '--json'])).error()
+  const file = join(machine.home, '.local', 'state', 'strongroom', 'audit', `${founder.orgId}.json`)
+  const kept = readFileSync(file, 'utf8')
+  writeFileSync(file, kept.replace(first.head.hash, '0'.repeat(64)))
+  expect(await broken()).toMatchObject({
+    ...{ code: 'audit_chain_broken', exitCode: 9, hint: expect.stringContaining(`rm ${file}`) },
+    details: { problem: 'history_rewritten', position: first.entries },
+  })
+  writeFileSync(file, kept)
+  const eventAt = (position: number) => `(select event_id from audit_seal where ${of} and position = ${position})`
+  await sql(`update audit_event set actor_id = 'user:usr_2' where ${of} and event_id = ${eventAt(90)}`)
+  expect(await broken()).toMatchObject({
+    message: 'the audit trail is not whole, at entry 90: the entry is not the one that was sealed there',
+    ...{ details: { problem: 'event_changed', position: 90, eventId: expect.any(String) } },
+  })
+  await sql(`with gone as (delete from audit_seal where ${of} and position = 30 returning event_id)
+    delete from audit_event where ${of} and event_id in (select event_id from gone)`)
+  expect(await broken()).toMatchObject({ exitCode: 9, details: { problem: 'position_missing', position: 30 } })
+  expect((await machine.call([...verify, '--since', '1h', '--json'])).error()).toMatchObject({ code: 'usage' })
 })

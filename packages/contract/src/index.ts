@@ -32,6 +32,14 @@ import { vaults } from './vaults.ts'
 import { webhooks } from './webhooks.ts'
 
 /** The whole API, in one value: groups by noun. */
+export {
+  AUDIT_VERSION,
+  auditChainStart,
+  type ChainedEvent,
+  canonicalAuditEvent,
+  type WrittenEvent,
+  writtenEvent,
+} from './audit-chain.ts'
 export const api = {
   agents,
   directory,

@@ -85,7 +85,7 @@ export const logs = command({
 export const audit = command({
   summary: 'the audit trail, newest first',
   about:
-    'Owners and admins see the organisation, tenant administrators their tenants, everybody else themselves. Every event is in a chain of hashes.',
+    'Owners and admins see the organisation, tenant administrators their tenants, everybody else themselves. Every event is in a chain of hashes: --verify recomputes all of it here, and holds it against the end this machine has seen last. Who can write everything on the server could recompute it too, and is seen by a machine that remembers; what is broken ends with exit code 9.',
   args: {},
   flags: {
     since: flag.duration('of this time', '24h'),
@@ -93,14 +93,17 @@ export const audit = command({
     refused: flag.on('only what was refused'),
     limit: flag.count('at most so many; 50 if not given'),
     export: flag.on('every event as a line of JSON, oldest last'),
+    verify: flag.on('check the chain: nothing changed, moved or gone'),
   },
   examples: [
     { run: 'strongroom audit --refused --since 24h', does: 'who tried what they may not' },
     { run: 'strongroom audit --export > audit.ndjson', does: 'all of it, for another system' },
+    { run: 'strongroom audit --verify', does: 'recomputes every hash here' },
   ],
-  next: 'strongroom verify',
-  output: async () => (await shapes()).auditShape,
+  next: 'strongroom audit --verify',
+  output: async () => (await shapes()).auditOrVerdictShape,
   run: async (cli, { flags }) => {
+    if (flags.verify) return (await import('../audit/verify.ts')).verifyAudit(cli, flags)
     const strongroom = await cli.strongroom()
     const pages = strongroom.monitoring.audit({}, { signal: cli.signal })
     if (flags.export) {

@@ -100,6 +100,11 @@ export const CLI_CODES = {
     about:
       'The policy of the organisation names no console. An administrator of the directory signs for one: strongroom verify-console --record.',
   },
+  audit_chain_broken: {
+    exitCode: EXIT.unverified,
+    about:
+      'Entries of the audit trail are not those that were sealed, or are gone. Details name the first place and what is wrong there. The API changes no entry: somebody has written to the database, or the server shows something else than it keeps. Keep what you have exported before, and look at the host and its backups.',
+  },
   input_too_large: { exitCode: EXIT.invalid, about: 'What was piped in is larger than this command takes.' },
   changed_meanwhile: {
     exitCode: EXIT.invalid,

@@ -1,5 +1,5 @@
 import { monitoring } from '@strongroom/contract'
-import { Type } from 'typebox'
+import { type TSchema, Type } from 'typebox'
 
 // What the looking commands print. Where an answer of the server is passed on, its shape is the contract's.
 
@@ -59,6 +59,28 @@ export const activityShape = Type.Array(
 
 export const requestsShape = monitoring.requestEvents.response.properties.data
 export const auditShape = monitoring.auditEvents.response.properties.data
+
+const nullable = <T extends TSchema>(shape: T) => Type.Union([shape, Type.Null()])
+const placed = Type.Object({ position: Type.Integer(), at: Type.String() })
+const end = { position: Type.Integer(), hash: Type.String() }
+
+const auditVerdictShape = Type.Object({
+  ok: Type.Boolean(),
+  complete: Type.Boolean({
+    description: 'Every entry of the organisation was seen; false for those who are shown some',
+  }),
+  entries: Type.Integer(),
+  waiting: Type.Integer({ description: 'So new that they are not sealed yet' }),
+  first: nullable(placed),
+  last: nullable(placed),
+  head: nullable(Type.Object(end)),
+  remembered: nullable(
+    Type.Object({ ...end, at: Type.String() }, { description: 'What this machine had seen as the end before' }),
+  ),
+})
+
+/** With --verify a verdict, otherwise events. */
+export const auditOrVerdictShape = Type.Union([auditShape, auditVerdictShape])
 
 export const statsShape = Type.Object({
   ...monitoring.metricStats.response.properties,

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
+import type { ChainedEvent } from '@strongroom/contract'
 import { canonicalText } from '@strongroom/protocol'
 import { expect, it } from 'vitest'
-import { type ChainedEvent, nextHash, nextHashOf, startOfChain } from './chain.ts'
+import { nextHash, nextHashOf, startOfChain } from './chain.ts'
 
 // Sealing and verifying share one way of writing an event down, so here it is compared with the definition. Seen red: a member
 // under another name; `errorCode` left out where it is null.

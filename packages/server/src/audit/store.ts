@@ -1,7 +1,7 @@
+import type { ChainedEvent, WrittenEvent } from '@strongroom/contract'
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { Database, Db } from '../db/database.ts'
 import type { Tables } from '../db/schema.ts'
-import type { ChainedEvent, WrittenEvent } from './chain.ts'
 
 /** The columns of an event under the names that are hashed and answered. */
 export const chainedColumns = (eb: ExpressionBuilder<Tables, 'audit_event'>) =>

@@ -1,7 +1,6 @@
-import { holds, type monitoring, type Output } from '@strongroom/contract'
+import { AUDIT_VERSION, holds, type monitoring, type Output } from '@strongroom/contract'
 import { visibleVaultIds } from '../../access/vaults.ts'
 import { type ActivityRow, activityAfter, listActivity } from '../../audit/activity.ts'
-import { AUDIT_VERSION } from '../../audit/chain.ts'
 import { transact } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'

@@ -1,5 +1,5 @@
+import type { ChainedEvent } from '@strongroom/contract'
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
-import type { ChainedEvent } from '../../audit/chain.ts'
 import { chainedColumns } from '../../audit/store.ts'
 import type { Db } from '../../db/database.ts'
 import type { Tables } from '../../db/schema.ts'
