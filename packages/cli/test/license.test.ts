@@ -11,7 +11,7 @@ import { type Machine, signIn, startWorld, type World } from './world.ts'
 // next step, an organisation that cannot name its server, a format printed instead of JSON, a purchase that is made again because its answer
 // was lost.
 // Seen red: a lost answer told as a server that is away, without the key; the price not asked for; `resume` without what waits; --license not among the sources; `enable` that names nobody;
-// --json left to --format.
+// --json left to --format; a refusal that names a budget by its id.
 
 let world: World
 let machine: Machine
@@ -58,8 +58,14 @@ it('refuses a purchase before there is credit, an answer to the price, or room i
   await refused(['license', 'buy', 'nothing-such', '--vault', 'new:x', ...AGENT, '--yes'], 'license_not_found', 5)
   await refused([...buy.slice(0, 4), 'nowhere', ...AGENT, '--yes'], 'vault_not_found', 5)
   const budget = await jsonOf<{ budgetId: string }>(machine, ['budget', 'create', 'checkout-bot', '--daily', '5'])
-  const { message: bound } = await refused([...buy, '--yes'], 'budget_exceeded', 8)
-  expect(bound).toMatch(/^12\.50 USD is more than the 5\.00 USD left of bud_\w+ until 20/)
+  const { message: bound, hint } = await refused([...buy, '--yes'], 'budget_exceeded', 8)
+  expect(bound).toMatch(
+    /^12\.50 USD is more than the 5\.00 USD left of the daily budget of agent checkout-bot until 20/,
+  )
+  expect(hint).toBe('who manages it: strongroom budget update checkout-bot --daily USD')
+  await jsonOf(machine, ['budget', 'update', budget.budgetId, '--daily', '50', '--at-once', '9'])
+  const { message: atOnce } = await refused([...buy, '--yes'], 'budget_transaction_limit', 8)
+  expect(atOnce).toBe('12.50 USD is more than the budget of agent checkout-bot allows at once, 9.00 USD.')
   await jsonOf(machine, ['budget', 'end', budget.budgetId, '--yes'])
   expect(await available()).toBe('100000000')
   expect(await jsonOf(machine, ['license', 'list'])).toEqual([])

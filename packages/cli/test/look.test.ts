@@ -112,6 +112,10 @@ it('shows who did and who signed something by name, and no two alike', async () 
   expect((await machine.call(['audit', '--action', 'org.setup'])).stdout).toMatch(
     /^\S+ {2}Alice@Example\.com {2}org\.setup/m,
   )
+  expect((await machine.call(['audit', '--action', 'vault.create'])).stdout).toMatch(/vault\.create {2}prod /)
+  expect((await machine.call(['audit', '--action', 'agent.create'])).stdout).toMatch(/agent\.create {2}bot /)
+  const proof = (await machine.call(['log', 'prove', 'prod/stripe/KEY'])).stdout
+  expect(proof).toMatch(/^signed by +bot \([a-z2-7]{32}\) ✓\nvault +prod \(\w+\), version/m)
 
   // What an agent did stays its own when it has gone and another has its name.
   await jsonOf(machine, ['agent', 'archive', 'bot', '--yes'])

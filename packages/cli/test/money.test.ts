@@ -7,7 +7,7 @@ import { type Machine, startWorld, type World } from './world.ts'
 // Credit, budgets and domains at the command line. Catches: an amount that is read or shown wrong, a budget without a limit, one that is
 // ended in passing, refusals without their exit codes; a record that is set at the cost of another, money missing in what happened.
 // Seen red: fractions not filled up, small units not shown, an end that does not ask, records of other names left out, case of a name
-// counted, movements of credit left out.
+// counted, movements of credit left out; ids where whoever is limited has a name, and budgets that only an id finds.
 
 let world: World
 let machine: Machine
@@ -23,6 +23,7 @@ const refused = async (args: readonly string[], code: string, exitCode: number) 
   const ended = await machine.call([...args, '--json'])
   expect(ended.stdout).toBe('')
   expect(ended.error(), args.join(' ')).toMatchObject({ code, exitCode })
+  return ended.error()
 }
 
 it('shows the credit and where it came from, to the last micro-unit', async () => {
@@ -60,11 +61,30 @@ it('limits an agent by name, changes the limit, and ends it when asked twice', a
     'daily 20000000',
     'total 100500000',
   ])
-  expect((await machine.call(['budget', 'list'])).stdout).toContain('daily 0.00 USD of 20.00 USD')
-  const changed = await jsonOf<Shown>(machine, ['budget', 'update', made.budgetId, '--daily', '50'])
+  expect((await machine.call(['budget', 'list'])).stdout).toMatch(/^agent checkout-bot +daily 0\.00 USD of 20\.00 USD/m)
+  const changed = await jsonOf<Shown>(machine, ['budget', 'update', 'checkout-bot', '--daily', '50'])
   expect(changed.activeWindows.map(({ kind, limit }) => `${kind} ${limit.amount}`)).toEqual(['daily 50000000'])
   await refused(['budget', 'end', made.budgetId], 'confirmation_required', 2)
+  const second = await jsonOf<Shown>(machine, ['budget', 'create', 'checkout-bot', '--total', '7'])
+  const { details } = await refused(['budget', 'end', 'checkout-bot', '--yes'], 'ambiguous_name', 5)
+  expect(details).toEqual({ candidates: expect.arrayContaining([made.budgetId, second.budgetId]) })
   expect(await jsonOf<Shown>(machine, ['budget', 'end', made.budgetId, '--yes'])).toMatchObject({ status: 'archived' })
+  expect(await jsonOf(machine, ['budget', 'end', 'checkout-bot', '--yes'])).toMatchObject({ budgetId: second.budgetId })
+  await refused(['budget', 'end', 'checkout-bot', '--yes'], 'budget_not_found', 5)
+})
+
+it('limits people, tenants and the organisation by name', async () => {
+  const { email } = world.founder
+  const person = await jsonOf<Shown>(machine, ['budget', 'create', `user:${email}`, '--daily', '3'])
+  await jsonOf(machine, ['budget', 'create', 'org', '--monthly', '500'])
+  const shown = (await machine.call(['budget', 'list'])).stdout
+  expect(shown).toMatch(/^the organisation +monthly/m)
+  expect(shown).toMatch(new RegExp(`^user ${email} +daily`, 'm'))
+  expect(await jsonOf(machine, ['budget', 'end', `user:${email}`, '--yes'])).toMatchObject({
+    budgetId: person.budgetId,
+  })
+  await jsonOf(machine, ['budget', 'end', 'org', '--yes'])
+  await refused(['budget', 'create', 'tenant:Nowhere', '--daily', '1'], 'tenant_not_found', 5)
 })
 
 it('refuses what makes no sense, and changes nothing', async () => {

@@ -1,14 +1,14 @@
 import type { Budget } from '@strongroom/contract'
 import type { NewBudget } from '@strongroom/sdk'
+import { findBudget, findSubject, subjectNames } from '../budgets/subject.ts'
 import { type Cli, confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import { arg, command, flag, type Group, rare } from '../model/command.ts'
+import { arg, command, flag, type Group, type Result, rare } from '../model/command.ts'
 import { readMoney, shownMoney } from '../output/money.ts'
 import { table } from '../output/table.ts'
-import { findAgent } from './agent/find.ts'
 
 const shapes = () => import('../schemas/money.ts')
-const BUDGET = arg.one('id of a budget')
+const BUDGET = arg.one('whom it limits, as for create; or its id')
 
 const LIMITS = {
   daily: flag.text('so much a day', 'USD'),
@@ -54,25 +54,19 @@ function windowsOf(flags: LimitFlags): NewBudget['windows'] {
 const limitOf = ({ 'at-once': atOnce }: LimitFlags) =>
   atOnce === undefined ? {} : { perTransactionLimit: readMoney(atOnce, '--at-once') }
 
-/** `agent NAME`, `org`, `tenant ID`, `user ID`. */
-async function subjectOf(cli: Cli, asked: string): Promise<Pick<NewBudget, 'subjectType' | 'subjectId'>> {
-  const strongroom = await cli.strongroom()
-  if (asked === 'org') return { subjectType: 'org', subjectId: (await strongroom.me({ signal: cli.signal })).org }
-  const [, kind, id] = /^(tenant|user):(.+)$/.exec(asked) ?? []
-  if (kind !== undefined && id !== undefined) return { subjectType: kind as 'tenant' | 'user', subjectId: id }
-  return { subjectType: 'agent', subjectId: (await findAgent(cli, asked)).agentId }
-}
-
 const windowText = ({ kind, spent, reserved, limit }: Budget['activeWindows'][number]): string => {
   const used = { ...limit, amount: (BigInt(spent.amount) + BigInt(reserved.amount)).toString() }
   return `${kind} ${shownMoney(used)} of ${shownMoney(limit)}`
 }
 
-const show = (cli: Cli, budgets: readonly Budget[]): string =>
-  table(
+/** The names are for people; a program is told ids alone. */
+async function show(cli: Cli, budgets: readonly Budget[]): Promise<string | undefined> {
+  if (cli.isJson) return undefined
+  const names = await subjectNames(cli, budgets)
+  return table(
     budgets,
     [
-      { title: 'FOR', of: ({ subjectType, subjectId }) => `${subjectType} ${subjectId}` },
+      { title: 'FOR', of: (one) => names.shown(one) },
       { title: 'USED', of: ({ activeWindows }) => activeWindows.map(windowText).join(', ') },
       {
         title: 'STOPS',
@@ -83,6 +77,13 @@ const show = (cli: Cli, budgets: readonly Budget[]): string =>
     ],
     cli.style,
   )
+}
+
+/** With the table, for people. */
+async function shown(cli: Cli, data: Budget): Promise<Result> {
+  const text = await show(cli, [data])
+  return { data, ...(text !== undefined && { text }), next: 'strongroom budget list' }
+}
 
 const list = command({
   summary: 'budgets that apply to you or that you manage',
@@ -93,10 +94,11 @@ const list = command({
   output: async () => (await shapes()).budgetsShape,
   run: async (cli) => {
     const data = await (await cli.strongroom()).budgets.list({}, { signal: cli.signal }).all()
+    const text = await show(cli, data)
     return {
       data,
       meta: { total: data.length },
-      text: show(cli, data),
+      ...(text !== undefined && { text }),
       next: 'strongroom budget create AGENT --daily 20',
     }
   },
@@ -111,7 +113,7 @@ const ensureLimits = (windows: NewBudget['windows']): void => {
 
 const create = command({
   summary: 'limit what an agent, a tenant, a person or the organisation may spend',
-  args: { subject: arg.one('name of an agent; or org, tenant:ID, user:ID') },
+  args: { subject: arg.one('name of an agent; or org, tenant:NAME, user:EMAIL') },
   flags: LIMITS,
   examples: [
     { run: 'strongroom budget create checkout-bot --daily 20', does: '20 USD a day, and no more' },
@@ -122,11 +124,11 @@ const create = command({
   run: async (cli, { args, flags }) => {
     const windows = windowsOf(flags)
     ensureLimits(windows)
-    const subject = await subjectOf(cli, args.subject)
+    const subject = await findSubject(cli, args.subject)
     const enforcement = flags.notify ? 'notify' : 'hard'
     const budget: NewBudget = { ...subject, windows, enforcement, ...limitOf(flags) }
     const data = await (await cli.strongroom()).budgets.create(budget, { signal: cli.signal })
-    return { data, text: show(cli, [data]), next: 'strongroom budget list' }
+    return shown(cli, data)
   },
 })
 
@@ -134,7 +136,7 @@ const update = command({
   summary: 'set other limits; what was spent stays counted',
   args: { budget: BUDGET },
   flags: LIMITS,
-  examples: [{ run: 'strongroom budget update BUDGET --daily 50', does: 'at once' }],
+  examples: [{ run: 'strongroom budget update checkout-bot --daily 50', does: 'at once' }],
   next: 'strongroom budget list',
   output: async () => (await shapes()).budgetShape,
   run: async (cli, { args, flags }) => {
@@ -145,8 +147,9 @@ const update = command({
       ...(flags.notify && { enforcement: 'notify' as const }),
     }
     if (Object.keys(change).length === 0) ensureLimits(windows)
-    const data = await (await cli.strongroom()).budgets.update(args.budget, change, { signal: cli.signal })
-    return { data, text: show(cli, [data]), next: 'strongroom budget list' }
+    const budgetId = await findBudget(cli, args.budget)
+    const data = await (await cli.strongroom()).budgets.update(budgetId, change, { signal: cli.signal })
+    return shown(cli, data)
   },
 })
 
@@ -154,17 +157,15 @@ const end = command({
   summary: 'end a budget: it limits nothing any more',
   args: { budget: BUDGET },
   flags: {},
-  examples: [{ run: 'strongroom budget end BUDGET --yes', does: 'what was spent stays on record' }],
+  examples: [{ run: 'strongroom budget end checkout-bot --yes', does: 'what was spent stays on record' }],
   next: 'strongroom budget list',
   output: async () => (await shapes()).budgetShape,
   run: async (cli, { args }) => {
-    await confirm(cli, `End budget ${args.budget}? Whom it binds may spend without it.`)
-    const data = await (await cli.strongroom()).budgets.update(
-      args.budget,
-      { status: 'archived' },
-      { signal: cli.signal },
-    )
-    return { data, text: show(cli, [data]), next: 'strongroom budget list' }
+    const budgetId = await findBudget(cli, args.budget)
+    await confirm(cli, `End the budget ${args.budget}? Whom it binds may spend without it.`)
+    const { budgets } = await cli.strongroom()
+    const data = await budgets.update(budgetId, { status: 'archived' }, { signal: cli.signal })
+    return shown(cli, data)
   },
 })
 

@@ -96,7 +96,7 @@ export const buy = command({
     const given = flags['idempotency-key']
     const options = { signal, ...(given !== undefined && { idempotencyKey: given }) }
     const purchase = await repeatable(
-      () => inNumbers(async () => strongroom.licenses.buy(order, options)),
+      () => inNumbers(cli, async () => strongroom.licenses.buy(order, options)),
       (key) => repeating(order, key),
     )
     const data = await watchPurchase(cli, purchase)
@@ -149,7 +149,7 @@ async function resumePurchases(cli: Cli, strongroom: Strongroom, ids: readonly s
   for (const id of ids) {
     const purchase = await findPurchase(cli, strongroom, id)
     const isStopped = purchase.failure?.resumable === true
-    const going = isStopped ? await inNumbers(async () => purchase.resume({ signal })) : purchase
+    const going = isStopped ? await inNumbers(cli, async () => purchase.resume({ signal })) : purchase
     purchases.push(await watchPurchase(cli, going))
   }
   const texts = await Promise.all(purchases.map((one) => boughtText(cli, strongroom, one)))

@@ -77,9 +77,11 @@ const prove = command({
     const ref = args.ref.startsWith('sr://') ? args.ref : `sr://${args.ref}`
     const { receipt, version } = await strongroom.secrets.get(ref, { signal: cli.signal })
     if (!receipt) throw new CliError('unexpected', 'a secret came without a receipt')
+    const { shownSigner } = await import('../place/principals.ts')
+    const { fieldPlace } = await import('../place/reference.ts')
     const rows = [
-      ['signed by', receipt.signerKeyId],
-      ['vault', `${receipt.vaultId}, version ${receipt.headVersion}`],
+      ['signed by', await shownSigner(cli, receipt.signerKeyId)],
+      ['vault', `${fieldPlace(args.ref).vault} (${receipt.vaultId}), version ${receipt.headVersion}`],
       ['head', receipt.headHash],
       ['log', `${receipt.checkpoint.origin}, size ${receipt.checkpoint.treeSize}`],
       ['root', receipt.checkpoint.rootHash],

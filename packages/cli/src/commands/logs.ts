@@ -37,6 +37,24 @@ function ensureStatus(asked: string | undefined): void {
 const hasStatus = (asked: string | undefined, status: number): boolean =>
   asked === undefined || asked === String(status) || asked.toLowerCase() === `${Math.floor(status / 100)}xx`
 
+/** Who may not list vaults does not ask: that would stand in the audit trail as something that was tried. */
+async function knownVaults(cli: Cli): Promise<(id: string) => string> {
+  const [{ holds }, { vaultNamer }] = await Promise.all([import('@strongroom/contract'), import('../activity/rows.ts')])
+  const { permissions } = await (await cli.strongroom()).me({ signal: cli.signal })
+  return holds(permissions, 'machine.vault.read') ? vaultNamer(cli) : (id) => id
+}
+
+/** Vaults, people and agents by name, as far as the caller knows them; everything else by id. */
+async function targetNamer(cli: Cli, nameOf: (id: string) => string) {
+  const vaultOf = await knownVaults(cli)
+  return ({ type, id }: AuditEvent['targets'][number]): string => {
+    if (type === 'vault') return vaultOf(id)
+    const principal = `${type}:${id}`
+    const name = type === 'agent' || type === 'user' ? nameOf(principal) : principal
+    return name === principal ? id : name
+  }
+}
+
 const nothing = (cli: Cli, rows: readonly unknown[]): void => {
   if (rows.length === 0) cli.say('nothing found')
 }
@@ -116,6 +134,7 @@ export const audit = command({
     nothing(cli, rows)
     if (rows.length === 0 || cli.isJson) return { data: rows }
     const nameOf = await (await import('../place/principals.ts')).namesOf(cli)
+    const targetOf = await targetNamer(cli, nameOf)
     return {
       data: rows,
       text: table(
@@ -124,7 +143,7 @@ export const audit = command({
           { title: 'TIME', of: ({ occurredAt }) => shortTime(occurredAt) },
           { title: 'WHO', of: ({ actor }) => nameOf(actor.id) },
           { title: 'ACTION', of: ({ action }) => action },
-          { title: 'TARGETS', of: ({ targets }) => targets.map(({ id }) => id).join(' ') || undefined },
+          { title: 'TARGETS', of: ({ targets }) => targets.map(targetOf).join(' ') || undefined },
           { title: 'OUTCOME', of: ({ outcome, errorCode }) => errorCode ?? outcome },
           { title: 'POSITION', of: ({ position }) => position ?? undefined, right: true },
         ],

@@ -75,6 +75,10 @@ export const CLI_CODES = {
   },
   field_not_found: { exitCode: EXIT.notFound, about: 'The item has no field of this name.' },
   vault_not_found: { exitCode: EXIT.notFound, about: 'There is no vault of this name that you can see.' },
+  budget_not_found: {
+    exitCode: EXIT.notFound,
+    about: 'There is no budget of this id, or none that limits whom you named.',
+  },
   record_not_found: {
     exitCode: EXIT.notFound,
     about: 'The domain has no such record. `strongroom domain records` shows them.',

@@ -71,10 +71,11 @@ export const roles = command({
       ...inherited.map((one) => ({ ...one, from: 'a group' })),
     ]
     if (rows.length === 0) cli.say('no roles in any tenant')
+    const nameOf = cli.isJson ? (id: string) => id : await (await import('../../people/tenants.ts')).tenantNames(cli)
     const text = table(
       rows,
       [
-        { title: 'TENANT', of: ({ tenantId }) => tenantId },
+        { title: 'TENANT', of: ({ tenantId }) => nameOf(tenantId) },
         { title: 'ROLE', of: ({ role }) => role },
         { title: 'FROM', of: ({ from }) => from },
       ],

@@ -57,9 +57,10 @@ interface Wanted {
 }
 
 /** One that goes on, as it is; one that has stopped and can go on is told to. */
-async function again({ signal }: Cli, { licenses }: Strongroom, purchaseId: string): Promise<Purchase> {
+async function again(cli: Cli, { licenses }: Strongroom, purchaseId: string): Promise<Purchase> {
+  const { signal } = cli
   const purchase = await licenses.purchase(purchaseId, { signal })
-  return purchase.failure?.resumable ? inNumbers(async () => purchase.resume({ signal })) : purchase
+  return purchase.failure?.resumable ? inNumbers(cli, async () => purchase.resume({ signal })) : purchase
 }
 
 async function begun(cli: Cli, strongroom: Strongroom, wanted: Wanted): Promise<Purchase> {
@@ -76,7 +77,7 @@ async function begun(cli: Cli, strongroom: Strongroom, wanted: Wanted): Promise<
     ...(quantity !== undefined && { quantity }),
   }
   const options = { signal: cli.signal, ...(idempotencyKey !== undefined && { idempotencyKey }) }
-  return inNumbers(async () => strongroom.licenses.buy(order, options))
+  return inNumbers(cli, async () => strongroom.licenses.buy(order, options))
 }
 
 /** Until it is in its vault, or for so long; it goes on without us. */
