@@ -1,6 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -12,7 +22,7 @@ import { freePort, runServer, runUntilIt } from './process.ts'
 // a password among them, that stay for ever or that the next start, which has the same number in a container, stumbles over; programs
 // in the data directory that everybody may replace; a stack trace where a disk is full. Seen red: signals heard only once the server is
 // ready; drafts left where they are; the umask left as it was; a copy that others could write taken again; ENOSPC left as it is; open
-// requests waited for without a limit; a PostgreSQL that only an end in order stops.
+// requests waited for without a limit; a PostgreSQL that only an end in order stops; a log that no start looks at.
 
 const made: string[] = []
 function makeData(): string {
@@ -69,13 +79,16 @@ it('ends PostgreSQL also where the process ends by itself', async () => {
   await expect.poll(() => existsSync(inHome('data', 'postmaster.pid')), { timeout: 10_000 }).toBe(false)
 })
 
-it('removes what a start that was killed had begun', async () => {
+it('removes what a start that was killed had begun, and keeps the end of a log that has grown', async () => {
   const drafts = ['data.draft-1', 'runtime-1.2.3.draft-1']
   for (const draft of drafts) mkdirSync(inHome(draft), { recursive: true })
   for (const draft of drafts) writeFileSync(inHome(draft, 'PG_VERSION'), '18')
   writeFileSync(inHome('initdb-1'), 'a password')
+  truncateSync(inHome('postgres.log'), 9 * 1_048_576)
   const server = await runServer({ data, port: await freePort() })
   expect(readdirSync(inHome()).filter((name) => /draft|initdb/.test(name))).toEqual([])
+  expect(statSync(inHome('postgres.log')).size).toBeLessThan(1_048_576)
+  expect(statSync(inHome('postgres.log.1')).size).toBe(8 * 1_048_576)
   await server.end('SIGTERM')
 })
 

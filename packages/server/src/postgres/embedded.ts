@@ -17,6 +17,7 @@ import {
 import { join } from 'node:path'
 import { StartError } from '../errors.ts'
 import { unusable } from './data-lock.ts'
+import { keepLogBounded } from './own-log.ts'
 import { type Owner, ownDirectory, unprivilegedOwner } from './owner.ts'
 import { provideRuntime } from './runtime.ts'
 import { provideSocketDirectory } from './socket-directory.ts'
@@ -75,11 +76,15 @@ async function startIn({
   await endOrphan(data)
   const { path: socketDirectory, remove } = provideSocketDirectory(home, owner, `.s.PGSQL.${PORT}`)
   progress('starting PostgreSQL')
+  const log = keepLogBounded(logIn(home))
   const child = await launchReady({ bin, home, data, owner, socketDirectory, settings })
   const died = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+  void died.then(log.stop)
   const pid = child.pid as number
   return { socketDirectory, port: PORT, superuserPassword, pid, died, stop: () => stop(child, died).then(remove) }
 }
+
+const logIn = (home: string): string => join(home, 'postgres.log')
 
 const DRAFT = /^(?:(?:runtime-.*|data)\.draft|initdb)-[0-9]+$/
 
@@ -92,7 +97,7 @@ function removeDrafts(home: string): void {
 /** After a kill of the postmaster alone its children end by themselves, with their statement at the latest. */
 async function launchReady(options: Launch): Promise<ChildProcess> {
   const deadline = Date.now() + ORPHANS_END_MS
-  const log = join(options.home, 'postgres.log')
+  const log = logIn(options.home)
   for (;;) {
     const before = existsSync(log) ? statSync(log).size : 0
     const child = launch(options)
@@ -186,7 +191,7 @@ function launch({ bin, home, data, owner, socketDirectory, settings }: Launch): 
     log_min_error_statement: 'panic',
     ...settings,
   }
-  const log = openSync(join(home, 'postgres.log'), 'a', 0o600)
+  const log = openSync(logIn(home), 'a', 0o600)
   const args = ['-D', data, ...Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])]
   // A group of its own: an interrupt typed at the terminal is for us, and we stop PostgreSQL when we are done.
   const child = spawn(join(bin, 'postgres'), args, {
