@@ -17,6 +17,8 @@ export interface Genesis {
 export interface RecordSource extends DirectorySource {
   /** The proven state of a key; undefined where the answer proves none. It can end a key and nothing else. */
   entryOf(kid: string): KidState | undefined
+  /** Judges rights as they were then: who was found to be compromised since had them all the same. */
+  readonly isPast: boolean
 }
 
 /** Looks up the keys that were in the directory before leaf `index`; signatures by later ones do not count. */

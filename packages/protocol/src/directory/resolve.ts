@@ -1,5 +1,12 @@
 import { ensure, ProtocolError } from '../errors.ts'
-import { claimedKind, documentHash, type Envelope, peekDocument, verifyDocument } from '../identity/document.ts'
+import {
+  claimedKind,
+  documentHash,
+  type Envelope,
+  peekDocument,
+  type VerifiedDocument,
+  verifyDocument,
+} from '../identity/document.ts'
 import { type CheckedKey, checkKey, mayHoldAuthority } from '../identity/key-bundle.ts'
 import { isLive, type KidState, kidName, kidState, POLICY_NAME, policyState } from '../log/state.ts'
 import { stateOf, type VerifiedView } from '../log/transparency.ts'
@@ -85,21 +92,28 @@ export async function verifyDirectory(
     }
     return chain.reverse()
   }
-  const source = (depth: number): RecordSource => ({
+  const source = (depth: number, isPast = false): RecordSource => ({
     entryOf,
+    isPast,
     resolve: (kid) => resolve(kid, depth),
     keyOf: async (kid) => (entryOf(kid) ? (await resolve(kid, depth)).key : undefined),
     // One document may be offered for several keys and leaves: what was verified is the document for this key at this leaf.
     capsDocument: (docHash, kid, index) =>
-      once(`caps ${docHash} ${kid} ${index}`, () =>
-        verifyCaps(source(depth), view.org, documents.get(docHash), { docHash, kid, index }),
+      once(`caps ${docHash} ${kid} ${index} ${isPast}`, () =>
+        verifyCaps(source(depth, isPast), view.org, documents.get(docHash), { docHash, kid, index }),
       ),
-    policyAt: (index) => policyAt(source(depth), view, genesis, response.policies, index, once),
+    policyAt: (index) => policyAt(source(depth, isPast), view, genesis, response.policies, index, once),
   })
   const top = source(0)
-  async function untainted(kid: string): Promise<DirectoryKey> {
+  /** For whoever leans on the key itself: takes what it signed, or wraps for it. */
+  async function reliable(kid: string): Promise<DirectoryKey> {
     const resolved = await resolve(kid)
-    await once(`taint ${kid}`, () => ensureUntainted(top, kid))
+    await once(`reliable ${kid}`, async () => {
+      await ensureUntainted(top, kid)
+      // 2.1: who came before longer keys were asked for stays, and who has lost their right since has still asked for them.
+      const { minRsaBits } = await source(0, true).policyAt(resolved.entry.added)
+      checkKey(kid, resolved.key.bundle, minRsaBits)
+    })
     return resolved
   }
 
@@ -110,7 +124,7 @@ export async function verifyDirectory(
   }
   async function signerAt(kid: string, index: number): Promise<CheckedKey> {
     const key = await formerSignerAt(kid, index)
-    const { entry } = await untainted(kid)
+    const { entry } = await reliable(kid)
     ensure(isReviewing || entry.status !== 'compromised', 'signer_compromised', 'last signed by a compromised key', {
       kid,
     })
@@ -122,7 +136,7 @@ export async function verifyDirectory(
     genesisHash: pinnedGenesis,
     signerAt,
     formerSignerAt,
-    resolve: untainted,
+    resolve: reliable,
     keyOf: top.keyOf,
     capsAt: (kid: string, index: number) => capsAt(top, kid, index),
     policyAt: top.policyAt,
@@ -192,7 +206,7 @@ interface Quorum {
 }
 
 async function ensureQuorum(source: RecordSource, { signers, index, needed, what, isCurrent }: Quorum): Promise<void> {
-  const found = await countAdmins(source, signers, index, isCurrent ? isSound : isLive)
+  const found = await countAdmins(source, signers, index, isCurrent && !source.isPast ? isSound : isLive)
   ensure(found >= needed, 'endorser_not_admin', `too few directory admins signed ${what}`, { index, needed, found })
 }
 
@@ -237,36 +251,32 @@ async function policyAt(
   for (const [step, envelope] of policies.entries()) {
     const at = state.indexes[step + 1] as number
     if (at >= index) return policy
-    const isCurrent = step === policies.length - 1
-    const before = { policy, hash, version: step + 1, isCurrent }
+    const before = { hash, version: step + 1 }
     const next = await once(`policy ${step}`, () => verifyPolicy(source, genesis.payload.org, envelope, before, at))
-    policy = next.policy
+    const isCurrent = step === policies.length - 1
+    const quorum = { signers: next.signers, index: at, needed: policy.dirQuorum, what: 'a policy', isCurrent }
+    await once(`quorum ${step} ${source.isPast}`, () => ensureQuorum(source, quorum))
+    policy = next.payload.policy
     hash = next.hash
   }
   ensure(hash === state.policyHash, 'bad_map_proof', 'the policy chain does not end in the logged policy')
   return policy
 }
 
-interface PolicyStep {
-  readonly policy: Policy
-  readonly hash: string
-  readonly version: number
-}
-
+/** Its place and its signatures; whether those are enough is asked by `policyAt`. */
 async function verifyPolicy(
   source: RecordSource,
   org: string,
   envelope: Envelope,
-  before: PolicyStep & { readonly isCurrent: boolean },
+  before: { readonly hash: string; readonly version: number },
   at: number,
-): Promise<PolicyStep> {
-  const { payload, hash, signers } = await verifyDocument(policySet, envelope, org, keysBefore(source, at))
+): Promise<VerifiedDocument<typeof policySet>> {
+  const document = await verifyDocument(policySet, envelope, org, keysBefore(source, at))
+  const { prev, policyVersion } = document.payload
   ensure(
-    payload.prev === before.hash && payload.policyVersion === before.version + 1,
+    prev === before.hash && policyVersion === before.version + 1,
     'bad_map_proof',
     'a policy does not follow its predecessor',
   )
-  const { policy, isCurrent } = before
-  await ensureQuorum(source, { signers, index: at, needed: policy.dirQuorum, what: 'a policy', isCurrent })
-  return { policy: payload.policy, hash, version: payload.policyVersion }
+  return document
 }

@@ -1,6 +1,7 @@
 // Catches: directories that hang, refuse honest histories, or give a key caps that no signed document gives it.
 // Seen red: rotations resolved by recursion (a key is lost after eight of them); signatures by later keys looked up (the read
-// never ends); a caps.set verified for one key and used for another; its predecessor not compared; compromised admins counted.
+// never ends); a caps.set verified for one key and used for another; its predecessor not compared; compromised admins counted; keys
+// that are shorter than the policy asked for; keys refused because whoever set that policy was found to be compromised.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { capsSet, keyAdd, keyRotate, policySet } from '../../src/directory/documents.ts'
 import { addSignatures, documentHash, type Envelope, makeDocument, peekDocument } from '../../src/identity/document.ts'
@@ -20,6 +21,7 @@ import {
   setPolicy,
   sign,
 } from '../transition/desk.ts'
+import { identityOf } from '../world/actors.ts'
 import { ORG, openWorld, type World } from '../world/world.ts'
 import { fullResponse, openDirectory } from './full.ts'
 
@@ -141,6 +143,31 @@ describe('a key', () => {
     expect(await codeOf((directory) => directory.resolve(frank.kid))).toBe('accepted')
     expect(await codeOf((directory) => directory.resolve(dave.kid))).toBe('accepted')
   })
+
+  it('is as long as the policy asked for when it came, whoever logged it, and whoever asked', async () => {
+    const asker = await newIdentity('user:ou_asker')
+    await join(world, asker, ['member'])
+    await append(await setCaps(world, asker.kid, ['dir-admin', 'member'], dave))
+    await append(await setPolicy(world, { minRsaBits: 3072 }, asker))
+    const short = await newIdentity('user:ou_short')
+    const record = await register(world, short, ['member'], alice)
+    falsify(kidName(short.kid), entry(short, record), [record])
+    const long = await identityOf('big', 'user:ou_long')
+    await append(await register(world, long, ['member'], alice))
+    const judged = async () => {
+      const directory = await openDirectory(world)
+      const codes: string[] = []
+      for (const { kid } of [short, long, bob, alice]) codes.push(await refusal(() => directory.resolve(kid)))
+      return [...codes, await refusal(() => directory.signerAt(short.kid, now() - 1))]
+    }
+    const expected = ['weak_key', 'accepted', 'accepted', 'accepted', 'weak_key']
+    expect(await judged()).toEqual(expected)
+    // What was asked for then stays asked for, and keeps nobody out, when whoever did or whoever let them is in doubt.
+    await append(await revoke(world, dave.kid, 'compromised'))
+    expect(await judged()).toEqual(expected)
+    await append(await revoke(world, asker.kid, 'compromised'))
+    expect(await judged()).toEqual(expected)
+  })
 })
 
 describe('a caps.set', () => {
@@ -245,7 +272,9 @@ describe('the policy of a log', () => {
     expect(await refusal(() => directory.policyAt(now()))).toBe('bad_map_proof')
     // Dave was endorsed with caps of his own, which the quorum of the policy had to do.
     expect(await refusal(() => directory.resolve(dave.kid))).toBe('bad_map_proof')
-    expect(await refusal(() => directory.resolve(bob.kid))).toBe('accepted')
+    // Of Bob it only says how long his key had to be, which whoever leans on that key has to know.
+    expect(await refusal(() => directory.resolve(bob.kid))).toBe('bad_map_proof')
+    expect(await refusal(() => directory.formerSignerAt(bob.kid, now()))).toBe('accepted')
   })
 
   it('follows its predecessor, whatever the log says', async () => {

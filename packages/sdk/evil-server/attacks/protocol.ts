@@ -19,7 +19,16 @@ export const PROTOCOL_ATTACKS: readonly Attack[] = [
     ({ signed: { transparency } }) => {
       transparency.map = transparency.map.filter(({ name }) => name !== POLICY_NAME)
     },
-    { behindKeys: true },
+  ),
+  changing<EnvironmentBody>(
+    ENV,
+    ['P5', 'policy-erased', 'a leaf of the log after which there is no policy any more', 'STATE', 'bad_map_proof'],
+    async ({ signed: { vaultId, transparency } }, power) => {
+      const name = vaultName(vaultId)
+      const state = need(stateIn(transparency, name), 'an answer that proves the vault')
+      transparency.map = transparency.map.map((one) => (one.name === POLICY_NAME ? { ...one, state: null } : one))
+      await logFalsely(power, transparency, { states: { [name]: state } })
+    },
   ),
   changing<EnvironmentBody>(
     ENV,

@@ -149,7 +149,7 @@ async function orRestored<T>(
 /** Docs/reference/protocol.md 5.4: whoever leaves the policy out keeps a client from remembering it, and from hearing that it was changed. */
 function ensurePolicyProven(rounds: readonly Round[]): void {
   for (const { directory } of rounds)
-    refuseUnless(directory.view.states.has(POLICY_NAME), 'bad_map_proof', 'the policy is not proven')
+    refuseUnless(directory.view.states.get(POLICY_NAME), 'bad_map_proof', 'the policy is not proven')
 }
 
 /** False if the store has moved on since the pins were read, so that nothing links this read to it: it has to be read again. */
