@@ -3,9 +3,12 @@ import { join } from 'node:path'
 import { formatTrustAnchor, parseTrustAnchor } from '@strongroom/protocol'
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import { ofThisRun } from '../../../server/test/process.ts'
+import { createClient } from '../../src/client.ts'
 import { makeActor } from '../../src/engine/actor.ts'
+import { listItems } from '../../src/engine/items.ts'
 import { memoryTrust, pinTrust } from '../../src/engine/trust.ts'
-import { readVault } from '../../src/engine/vaults.ts'
+import { readVault, vaultKeys } from '../../src/engine/vaults.ts'
+import { changeItems } from '../../src/engine/write-items.ts'
 import { createVault } from '../../src/engine/write-vaults.ts'
 import type { StrongroomOptions } from '../../src/strongroom/options.ts'
 import { Strongroom } from '../../src/strongroom/strongroom.ts'
@@ -15,8 +18,10 @@ import { errorOf, memoryCache, startWorld, unique, type World } from './world.ts
 
 // Clients that ask for a witness, with the witness program at work, away, and asleep for a while. Catches: a read right after a
 // write that is refused although the witness is about to sign, a read that waits for ever, an alarm for what was only early, a
-// write that is taken for failed because nobody can have witnessed it yet, a quorum that is not asked for.
-// Seen red: no waiting; waiting without an end; receipts of changes judged with the quorum; verify.witnesses not looked at.
+// write that is taken for failed because nobody can have witnessed it yet, a quorum that is not asked for, a head of somebody else that is
+// built on because a conflict brought it.
+// Seen red: no waiting; waiting without an end; receipts of changes judged with the quorum; verify.witnesses not looked at; conflicts judged
+// without it.
 
 let world: World
 let vkey: string
@@ -105,6 +110,26 @@ it('takes its own change for made before anybody has witnessed it, and says so; 
   expect(await witnessOnce()).toMatchObject({ code: 0 })
   expect((await reading).receipt).toMatchObject({ witnessed: true, headVersion: 1, consistency: 'consistent' })
   expect(notices).not.toContain('no_witness')
+})
+
+it('builds on what somebody else was quicker with only when the witness has seen it', async () => {
+  const { vaultId } = await world.alice.vaults.create({ name: unique('vault') })
+  const { wire, fetch } = makeWire()
+  const { accessToken, identity, orgId } = world.founder
+  const client = createClient({ baseUrl: world.url, accessToken, fetch })
+  const policy = { witnessWaitMs: 300 }
+  const actor = makeActor({ client, identity, org: orgId, trust: memoryTrust(), policy })
+  await pinTrust(actor.trust, watchedAnchor())
+  await witnessOnce()
+  await listItems(actor, vaultId)
+  await vaultKeys(actor, vaultId)
+  await world.alice.items.create(vaultId, { name: 'quicker', fields: [] })
+  const change = () => changeItems(actor, vaultId, { create: [{ name: 'mine', fields: [] }] })
+  await expect(change()).rejects.toMatchObject({ code: 'witness_quorum' })
+  // Nothing was signed on top of it.
+  expect(wire.asked.filter((asked) => asked.startsWith('POST'))).toHaveLength(1)
+  await witnessOnce()
+  expect((await change()).rebases).toBe(1)
 })
 
 it('refuses when the witness stays away, after the time it was given, with one alarm and a way on', async () => {
