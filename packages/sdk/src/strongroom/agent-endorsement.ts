@@ -7,11 +7,11 @@ import {
   verifyPendingKey,
 } from '@strongroom/protocol'
 import { membersOf, refuseUnless } from '../engine/answers.ts'
-import { bodyOf, giveVaults, vaultsFor } from './agent-keys.ts'
+import { bodyOf, ensureUnknown, giveVaults, vaultsFor } from './agent-keys.ts'
 import { agentOf, shownOnce } from './agent-rows.ts'
 import type { EnrolledAgent, NewAgent, PendingKey, RevokedKey } from './agents.ts'
 import type { KeyedPlace } from './core.ts'
-import { vaultsDueBy } from './exposure.ts'
+import { keysOf, vaultsDueBy } from './exposure.ts'
 import type { Config } from './options.ts'
 import { ConfigError, NotFoundError } from './public-errors.ts'
 
@@ -20,10 +20,12 @@ import { ConfigError, NotFoundError } from './public-errors.ts'
 
 export async function enrolAgent(
   { trustAnchor = '' }: Config,
-  { actor, options }: KeyedPlace,
+  place: KeyedPlace,
   given: Omit<NewAgent, 'vaults' | 'keys'>,
 ): Promise<EnrolledAgent> {
+  const { actor, options } = place
   const { agent, apiKey } = await actor.client.agents.create({ body: bodyOf(given) }, options)
+  await ensureUnknown(place, `agent:${agent.agentId}`)
   const shown = shownOnce(apiKey, agent.agentId)
   return { agent: agentOf(agent), apiKey: shown, trustAnchor, endorser: actor.identity.kid }
 }
@@ -82,10 +84,24 @@ export async function endorse(
   if (!found)
     throw new NotFoundError({ code: 'document_not_found', message: 'no key of this id waits for your signature' }, 404)
   const granted = await vaultsFor(place, vaults)
+  await ensureWithoutKey(place, keyId)
   const event = await endorseKey(found.pending, actor.identity)
   await actor.client.keys.register({ body: { event } }, options)
   await giveVaults(place, keyId, granted)
   return { keyId }
+}
+
+/**
+ * A fingerprint does not say whose key it is: the server gave the agent its id. Under that of one that has a key it would be a further key
+ * of theirs, for all they can read. Asked of the whole log, since who endorses may remember nothing of that agent.
+ */
+async function ensureWithoutKey(place: KeyedPlace, kid: string): Promise<void> {
+  const active = (await keysOf(place, principalOf(kid))).filter(
+    ({ keyId, status }) => status === 'active' && keyId !== kid,
+  )
+  refuseUnless(active.length === 0, 'key_substitution', 'the agent whose key this is said to be has one already', {
+    kid,
+  })
 }
 
 /** Ends a key, and reads in the log that it has ended, and which vaults need another key now. */

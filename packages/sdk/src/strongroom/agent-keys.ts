@@ -76,7 +76,7 @@ export async function createAgent(config: Config, place: KeyedPlace, given: NewA
 }
 
 /** The server chose the id. Signed under that of an agent that is there, the new key would be a further one of theirs, for all they can read. */
-async function ensureUnknown({ actor }: KeyedPlace, principal: string): Promise<void> {
+export async function ensureUnknown({ actor }: KeyedPlace, principal: string): Promise<void> {
   const { principals } = pinsOf(actor, await actor.trust.read()).org
   const isNew = !Object.hasOwn(principals, principal)
   refuseUnless(isNew, 'key_substitution', 'the server gives a new agent the id of one that has keys', { principal })

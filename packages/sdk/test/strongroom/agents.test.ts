@@ -117,6 +117,8 @@ it('signs no key for a new agent under the id of one that it knows, also if that
   }
   expect(await errorOf(admin.agents.create({ name: unique('bot') }))).toMatchObject({ code: 'key_substitution' })
   expect(sent).toEqual(['POST /agent'])
+  // Nor is it given to a machine that would make keys under it.
+  expect(await errorOf(admin.agents.enrol({ name: unique('edge') }))).toMatchObject({ code: 'key_substitution' })
 })
 
 it('gets, updates, archives agents and changes their roles', async () => {

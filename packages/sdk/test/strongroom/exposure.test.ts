@@ -10,8 +10,8 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // What a key could decrypt, from the log, and the drill after a key was lost. Catches: a grant that is left out or that has no
 // end, a value that counts as safe because it was only encrypted anew, a vault of others that is passed over in silence, a state
-// that the log does not name, an ended key that the log does not know of, a key that is endorsed for somebody else or for more than
-// the part of an agent; a console that only the server names.
+// that the log does not name, an ended key that the log does not know of, a key that is endorsed for somebody else, for an agent that has one, or
+// for more than the part of an agent; a console that only the server names.
 // Seen red: tombstones taken for grants, states believed without their hash, the last leaf left out, items of all versions
 // taken for exposed, the drill without reading the log; a policy signed again for nothing, a signed policy that nobody looks for in the
 // log, provisioners lost with a new console.
@@ -191,6 +191,23 @@ describe('a key that is made where it is used', () => {
     wire.tamper = (asked) => (asked.includes('/pending') ? { data: [row] } : undefined)
     expect(await errorOf(admin.agents.endorse(provider.kid))).toMatchObject({ code: 'not_authorised' })
     expect(wire.asked.filter((asked) => asked.startsWith('POST'))).toEqual([])
+  })
+
+  it('is endorsed for no agent that has a key, by nobody who remembers nothing of that agent either', async () => {
+    const other = await world.agent('deploy')
+    const { provider } = await generateRuntimeKey({ principal: other.principal, material: keysOf('hybrid') })
+    const terms = { org: world.founder.orgId, caps: ['agent'] as const, at: Date.now() }
+    const event = await requestEndorsement({ ...terms, endorser: world.founder.identity.kid }, provider)
+    const { client: admin, wire } = world.device({ trustStore: memoryTrust() })
+    // A server that gave a new agent the id of one that is there, and says that it took the signature.
+    const row = { kid: provider.kid, event, createdAt: new Date().toISOString() }
+    wire.tamper = (asked) => (asked.includes('/pending') ? { data: [row] } : undefined)
+    expect(await errorOf(admin.agents.endorse(provider.kid))).toMatchObject({ code: 'key_substitution' })
+    expect(wire.asked.filter((asked) => asked.startsWith('POST'))).toEqual([])
+    // Where the key that was there has ended, another one may follow.
+    const [lost] = await world.alice.transparency.keys(other.principal)
+    await world.alice.agents.revokeKey(lost?.keyId ?? '', 'removed')
+    expect(await admin.agents.endorse(provider.kid)).toEqual({ keyId: provider.kid })
   })
 })
 
