@@ -1,7 +1,7 @@
 // The public doors of the protocol. Primitives, derivations and raw keys are not exported: what is here cannot be used in
 // the wrong order.
 
-export { checkStorageUrl, type StorageAddresses } from './attachments/address.ts'
+export { checkStorageUrl } from './attachments/address.ts'
 export {
   type AssetContent,
   type AssetRow,
@@ -41,14 +41,7 @@ export {
   policySet,
   recoveryEnrol,
 } from './directory/documents.ts'
-export {
-  acceptInvite,
-  endorseAcceptance,
-  type InviteLink,
-  makeInvite,
-  parseInviteLink,
-  verifyAcceptance,
-} from './directory/invite.ts'
+export { acceptInvite, endorseAcceptance, makeInvite, parseInviteLink, verifyAcceptance } from './directory/invite.ts'
 export { type DirectoryResponse, type VerifiedDirectory, verifyDirectory } from './directory/resolve.ts'
 export { fromBase64, toBase64url } from './encoding/base64.ts'
 export { canonical, canonicalText, type Json, type JsonObject, parseStrict } from './encoding/canonical.ts'
@@ -80,7 +73,7 @@ export {
 } from './identity/private-keys.ts'
 export { cosign, makeCheckpoint, peekCheckpoint, type VerifiedCheckpoint, verifyCheckpoint } from './log/checkpoint.ts'
 export { documentsOf, parseLeaf, updatesOf } from './log/leaf.ts'
-export { decodeMapProof, encodeMapProof, mapValue, verifyMapProof } from './log/map.ts'
+export { encodeMapProof, mapValue, verifyMapProof } from './log/map.ts'
 export { makeMap, openPartialMap, type StateMap } from './log/map-tree.ts'
 export { decodeProof, encodeProof, leafHash, verifyConsistency, verifyInclusion } from './log/merkle.ts'
 export {
@@ -102,21 +95,16 @@ export {
   parseVkey,
 } from './log/note.ts'
 export {
-  type GrantState,
   grantName,
   type KidState,
   kidName,
   POLICY_NAME,
   type PolicyState,
-  type ProjectState,
   projectName,
-  recoveryName,
   type VaultState,
   vaultName,
 } from './log/state.ts'
 export {
-  type EndedKey,
-  type Freshness,
   type LogPin,
   type Transparency,
   type VerifiedView,
@@ -133,20 +121,13 @@ export {
   verifyPendingKey,
 } from './runtime/runtime-key.ts'
 export type { LiveGrant, LogState, StateUpdate } from './transition/draft.ts'
-export { auditLeaf, type LeafMaterial, type Ledger, leafOf, makeLedger } from './transition/ledger.ts'
-export { type Act, LEAF_TYPES, type LeafType, type Transition, transition } from './transition/transition.ts'
+export { auditLeaf, type Ledger, leafOf, makeLedger } from './transition/ledger.ts'
+export { type LeafType, type Transition, transition } from './transition/transition.ts'
 export { formatTrustAnchor, parseTrustAnchor, type TrustAnchor } from './trust/anchor.ts'
 export { checkEvidence, type Evidence, type EvidenceVerdict } from './trust/check-evidence.ts'
 export { makeEvidence } from './trust/evidence.ts'
-export {
-  type AdoptedRecovery,
-  adoptRecovery,
-  type RecoveryAnswer,
-  recoveryAnswerShape,
-  type VerifiedRecovery,
-  verifyRecovery,
-} from './trust/recovery.ts'
-export { type Notice, type Remembered, remember, type VerifiedRound } from './trust/remember.ts'
+export { adoptRecovery, type VerifiedRecovery, verifyRecovery } from './trust/recovery.ts'
+export { type Notice, type Remembered, remember } from './trust/remember.ts'
 export {
   EMPTY_TRUST_STORE,
   logPinOf,
@@ -169,58 +150,27 @@ export {
   type RecoveryCode,
 } from './user/codes.ts'
 export { checkKdf, type KdfParameters, makeKdf } from './user/kdf-floor.ts'
-export {
-  deriveUnlockKey,
-  exportPrivateBundle,
-  openPrivateBundle,
-  resealPrivateBundle,
-  sealPrivateBundle,
-  type UnlockKey,
-} from './user/private-bundle.ts'
-export {
-  deriveRecoveryCodeKey,
-  openRecoverySeal,
-  recoverySeal,
-  sealForRecovery,
-  verifyRecoverySeal,
-} from './user/recovery.ts'
+export { deriveUnlockKey, exportPrivateBundle, resealPrivateBundle, sealPrivateBundle } from './user/private-bundle.ts'
+export { deriveRecoveryCodeKey } from './user/recovery.ts'
 export type { Dek } from './values/dek.ts'
+export { envelopeHash, type FieldValue, MAX_VALUE_BYTES, textValue, valueText } from './values/field.ts'
 export {
-  envelopeHash,
-  type FieldPlace,
-  type FieldValue,
-  MAX_VALUE_BYTES,
-  textValue,
-  valueText,
-} from './values/field.ts'
-export {
-  type EnvironmentAnswer,
   environmentAnswerShape,
   type OpenedEnvironment,
   openEnvironment,
   type ReaderTrust,
   type VaultAnswer,
   vaultAnswerShape,
-  verifyEnvironmentAnswer,
   verifyVaultAnswer,
 } from './vault/answer.ts'
 export { deriveProjectId, deriveVaultId } from './vault/authority.ts'
 export { type CheckedCommit, type CommitBefore, checkCommit } from './vault/check-commit.ts'
-export {
-  type BuiltCommit,
-  buildCommit,
-  type Commit,
-  type CommitInput,
-  commitShape,
-  type HeadTerms,
-  termsOf,
-} from './vault/commit.ts'
+export { type BuiltCommit, buildCommit, type Commit, type CommitInput, termsOf } from './vault/commit.ts'
 export {
   applyChange,
   EMPTY_CONTENT,
   proveAssetRow,
   proveItemRow,
-  treesOf,
   type VaultContent,
   verifyContent,
 } from './vault/content.ts'
@@ -242,8 +192,6 @@ export {
   projectSet,
   type Role,
   type VaultHeadPayload,
-  vaultAdmins,
-  vaultCreate,
   vaultHead,
 } from './vault/documents.ts'
 export {
@@ -255,23 +203,15 @@ export {
   type SignedItem,
   signItem,
 } from './vault/edit.ts'
-export { type ProvenDetail, type VerifiedFormer, verifyFormer, verifyWayBack } from './vault/former.ts'
+export { type ProvenDetail, verifyFormer, verifyWayBack } from './vault/former.ts'
 export { ensureWithinGrace } from './vault/grace.ts'
-export { openVaultKeys, type VaultKeys, verifyWrappedKey } from './vault/grants.ts'
-export { changeAccess, createVault, type VaultChange } from './vault/lifecycle.ts'
-export {
-  ensureProjectVaults,
-  type ProjectPin,
-  type ProjectResponse,
-  type VerifiedProject,
-  verifyProject,
-} from './vault/project.ts'
-export { type Collision, rebaseItem } from './vault/rebase.ts'
+export { openVaultKeys, type VaultKeys } from './vault/grants.ts'
+export { changeAccess, createVault } from './vault/lifecycle.ts'
+export { ensureProjectVaults, type ProjectResponse, type VerifiedProject, verifyProject } from './vault/project.ts'
+export { rebaseItem } from './vault/rebase.ts'
 export {
   envField,
   openVerifiedField,
-  type VerifiedAssetRow,
-  type VerifiedEnvRow,
   type VerifiedField,
   type VerifiedItem,
   type VerifiedItemRow,
@@ -282,15 +222,12 @@ export {
   verifyItemRow,
   verifyItems,
 } from './vault/rows.ts'
-export { roleOf, type VaultPin, type VerifiedHead, type VerifiedVault, verifyHead, verifyVault } from './vault/vault.ts'
+export { roleOf, type VerifiedHead, verifyHead } from './vault/vault.ts'
 export {
-  type HandoffExpectation,
   type HandoffField,
   type HandoffLabel,
-  type HandoffPlace,
   handoff,
   handoffReceipt,
-  handoffSchemaHash,
   makeHandoffReceipt,
   openHandoff,
   provisionerOf,
@@ -298,4 +235,4 @@ export {
   type VerifiedHandoff,
   verifyHandoff,
 } from './wraps/handoff.ts'
-export { unwrapDek, type VerifiedWrappedKey, wrapDek, wrappedDek } from './wraps/wrapped-key.ts'
+export { wrapDek, wrappedDek } from './wraps/wrapped-key.ts'

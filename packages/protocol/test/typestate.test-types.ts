@@ -2,6 +2,8 @@
 // `@ts-expect-error` is an error now; were one of them to compile, the directive itself would be the error.
 // Seen red: `Dek` and `VerifiedField` without their brands; `openVaultKeys` taking a `VerifiedVault`; `VerifiedDocument` as a plain object;
 // `verifyVault` taking the response of a directory.
+
+import type { InviteLink } from '../src/directory/invite.ts'
 import type { Envelope } from '../src/identity/document.ts'
 import type { Identity, Signer } from '../src/identity/private-keys.ts'
 import {
@@ -18,7 +20,6 @@ import {
   endorseKey,
   ensureProjectVaults,
   envField,
-  type InviteLink,
   type ItemRow,
   invite,
   makeDocument,
@@ -31,23 +32,18 @@ import {
   remember,
   rotateKey,
   type TrustStore,
-  unwrapDek,
   type VaultAnswer,
   type VaultKeys,
   type VerifiedAsset,
-  type VerifiedAssetRow,
   type VerifiedCheckpoint,
   type VerifiedDirectory,
   type VerifiedDocument,
-  type VerifiedEnvRow,
   type VerifiedField,
   type VerifiedHead,
   type VerifiedItem,
   type VerifiedItemRow,
   type VerifiedProject,
-  type VerifiedVault,
   type VerifiedView,
-  type VerifiedWrappedKey,
   vaultHead,
   verifyAcceptance,
   verifyDirectory,
@@ -58,11 +54,13 @@ import {
   verifyItems,
   verifyProject,
   verifyTransparency,
-  verifyVault,
   verifyVaultAnswer,
-  verifyWrappedKey,
   wrapDek,
 } from '../src/index.ts'
+import { verifyWrappedKey } from '../src/vault/grants.ts'
+import type { VerifiedAssetRow, VerifiedEnvRow } from '../src/vault/rows.ts'
+import { type VerifiedVault, verifyVault } from '../src/vault/vault.ts'
+import { unwrapDek, type VerifiedWrappedKey } from '../src/wraps/wrapped-key.ts'
 
 /** Exactly what a server sends, or what a caller could make up. */
 interface Unverified {
