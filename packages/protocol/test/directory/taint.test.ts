@@ -1,7 +1,8 @@
 // Catches: readers who believe the log that a key was confirmed, who forget whom a compromised key vouched for, or who lose
 // vaults for ever because somebody who has left cannot be confirmed any more.
 // Seen red: the confirming document not verified; recoveries by a compromised admin accepted; former signers refused for taint;
-// `resolve` without `ensureUntainted`; a quorum counted of admins whom a compromised key had endorsed.
+// `resolve` without `ensureUntainted`; a quorum counted of admins whom a compromised key had endorsed; a confirmation that is older than the
+// end of one of several compromised admins.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { documentHash, type Envelope } from '../../src/identity/document.ts'
 import type { Identity } from '../../src/identity/private-keys.ts'
@@ -98,6 +99,19 @@ describe('a recovery that a compromised admin signed', () => {
     await compromise()
     expect(await codeOf(next.kid)).toBe('signer_compromised')
     expect(await codeOf(carolNext.kid)).toBe('accepted')
+    await append(await setCaps(world, next.kid, ['member'], alice))
+    expect(await codeOf(next.kid)).toBe('accepted')
+  })
+
+  it('is confirmed after the last of those ends who are compromised, and not before', async () => {
+    const { bob } = world.actors
+    await append(await setCaps(world, erin.kid, ['dir-admin', 'member'], alice))
+    const next = await newIdentity(bob.key.principal)
+    await append(await recover(world, next, [bob.kid], 'lost', dave, erin, next))
+    await append(await revoke(world, erin.kid, 'compromised'))
+    await append(await setCaps(world, next.kid, ['member'], alice))
+    await compromise()
+    expect(await codeOf(next.kid)).toBe('signer_compromised')
     await append(await setCaps(world, next.kid, ['member'], alice))
     expect(await codeOf(next.kid)).toBe('accepted')
   })
