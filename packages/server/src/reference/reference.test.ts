@@ -3,6 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { api } from '@strongroom/contract'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readConfig } from '../config.ts'
@@ -15,7 +16,7 @@ import { makeSite } from './site.ts'
 
 // The documentation as a server shows it, with what the command line wrote of itself. Catches, each seen red: a link or an anchor that leads
 // nowhere, a page that the index does not name, a page without its Markdown, a script or a looser policy, a file that is not documentation
-// served, an error of the API without its entry.
+// served, an error of the API without its entry, a route that an old link to the one large page finds no more.
 
 const root = fileURLToPath(new URL('../../../..', import.meta.url))
 const DOCS = join(root, 'docs')
@@ -79,6 +80,21 @@ async function brokenAnchors(pages: ReadonlyMap<string, string>): Promise<string
       .map((to) => `${path} -> ${to}`),
   )
 }
+
+it('has every route in the index under the anchor it always had, and whole on the page of its noun', async () => {
+  const index = await get('/docs/api')
+  const ids = anchorsOf(index.body)
+  expect(index.body.length).toBeLessThan(200_000)
+  for (const [group, routes] of Object.entries(api)) {
+    const page = await get(`/docs/api/${group}`)
+    expect(page.body.length, group).toBeLessThan(500_000)
+    for (const name of Object.keys(routes)) {
+      expect(ids).toContain(`${group}.${name}`)
+      expect(anchorsOf(page.body)).toContain(`${group}.${name}`)
+      expect(linksOf(index.body)).toContain(`/docs/api/${group}#${group}.${name}`)
+    }
+  }
+})
 
 it('leads nowhere by no link: with the pages of the command line, and without them', async () => {
   const whole = await crawl(app)
@@ -156,6 +172,8 @@ it('serves the files it found and nothing else', async () => {
     'README',
     'how-to/',
     'cli/nothing',
+    'api/nothing',
+    'api/constructor',
     '__proto__',
     'constructor',
   ]
@@ -185,7 +203,7 @@ it('links to pages, to the web and nowhere else', () => {
 })
 
 it('writes the address of this server into its examples, and nothing that a header brings', async () => {
-  const at = async (host: string) => (await app.inject({ url: '/docs/api', headers: { host } })).body
+  const at = async (host: string) => (await app.inject({ url: '/docs/api/vaults', headers: { host } })).body
   expect(await at('localhost:9000')).toContain('curl http://localhost:9000/api/v1/')
   expect(await at('vault.example.com')).toContain('curl https://vault.example.com/api/v1/')
   expect(await at('"><script>')).not.toContain('"><script>')

@@ -1,7 +1,7 @@
-import { api, describeApi } from '@strongroom/contract'
+import { api, describeApi, type Routes } from '@strongroom/contract'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { ApiError } from '../errors.ts'
-import { referencePage } from './api-page.ts'
+import { referenceIndex, referencePage } from './api-page.ts'
 import { docsFolders, findDocs } from './docs-files.ts'
 import { escapeHtml } from './html.ts'
 import { STYLE } from './shell.ts'
@@ -27,6 +27,13 @@ const send = (reply: FastifyReply, { type, body }: Served, origin: string): Fast
     })
     .send(body.replaceAll(WRITTEN_ORIGIN, origin))
 
+function reference(path: string, { framed }: Site): Served | undefined {
+  const title = 'API reference'
+  if (path === 'api') return { type: 'text/html', body: framed(path, title, referenceIndex(api)) }
+  const found = Object.entries<Routes>(api).find(([group]) => path === `api/${group}`)
+  return found && { type: 'text/html', body: framed(path, `${found[0]} · ${title}`, referencePage(...found)) }
+}
+
 /** Each page is made once, when it is first asked for. */
 function makePages(folders: () => readonly string[]): (path: string) => Served | undefined {
   const kept = new Map<string, Served>()
@@ -35,10 +42,7 @@ function makePages(folders: () => readonly string[]): (path: string) => Served |
     site ??= makeSite(findDocs(folders()))
     const before = kept.get(path)
     if (before) return before
-    const page: Served | undefined =
-      path === 'api'
-        ? { type: 'text/html', body: site.framed('api', 'API reference', referencePage(api)) }
-        : site.at(path)
+    const page = reference(path, site) ?? site.at(path)
     if (page) kept.set(path, page)
     return page
   }

@@ -32,7 +32,7 @@ pre{background:var(--tint);border:1px solid var(--edge);padding:.8rem;overflow:a
 pre code{overflow-wrap:normal}blockquote{margin:1rem 0;padding:.1rem 1rem;border-left:3px solid var(--edge);color:var(--quiet)}
 .method{display:inline-block;min-width:4.2em;font-weight:600}.quiet{color:var(--quiet)}
 table{border-collapse:collapse;width:100%;display:block;overflow-x:auto}td,th{text-align:left;vertical-align:top;padding:.35rem .8rem .35rem 0;border-bottom:1px solid var(--edge)}
-.index{columns:2;list-style:none;padding:0}footer{margin-top:4rem;font-size:.85rem}
+.index{columns:2;list-style:none;padding:0}.routes{list-style:none;padding:0}.routes li{margin:.5rem 0}:target{background:var(--tint)}footer{margin-top:4rem;font-size:.85rem}
 @media (max-width:52rem){.frame{display:flex;flex-direction:column-reverse}.side{border-right:0;border-top:1px solid var(--edge);padding:1rem 1.25rem;columns:2}main{padding:1.5rem 1.25rem}.index{columns:1}}`
 
 function sideOf({ navigation, here }: Framed): string {
