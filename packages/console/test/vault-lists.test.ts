@@ -5,9 +5,10 @@ import { isMismatch } from '../src/pages/vaults/access-rows.ts'
 import { diffOf } from '../src/pages/vaults/env-diff.ts'
 import { matrixOf, missingIn } from '../src/pages/vaults/environment-matrix.ts'
 import { readsIn } from '../src/pages/vaults/reads.ts'
+import { sortedNames } from '../src/ui/name-order.ts'
 
 // What the pages of vaults reckon out of lists. Seen red: another vault that counts, reads of other vaults that count, a key without a role
-// that is left out, a role without a key that counts as both.
+// that is left out, a role without a key that counts as both, capitals before small letters and 10 before 2.
 
 it('compares variable by variable, and sets vaults beside each other', () => {
   const item = (name: string, ...labels: string[]): ItemSummary => ({
@@ -97,5 +98,11 @@ it('joins roles and keys, people first, and finds one without the other', () => 
     ['the user:a', 'staging', 'admin, has a key', false],
     ['the agent:b', 'staging', 'read, no key', true],
     ['the agent:c', 'prod', 'no role, has a key', true],
+  ])
+})
+
+it('sorts names as people look for them', () => {
+  expect(sortedNames(['zebra', 'Ärzte', 'vault 10', 'Beta', 'alpha', 'vault 2', 'Zoo'])).toEqual([
+    ...['alpha', 'Ärzte', 'Beta', 'vault 2', 'vault 10', 'zebra', 'Zoo'],
   ])
 })

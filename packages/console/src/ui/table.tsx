@@ -4,14 +4,13 @@ import {
   type RowData,
   rowSortingFeature,
   type SortingState,
-  sortFn_alphanumeric,
-  sortFn_basic,
   tableFeatures,
   useTable,
 } from '@tanstack/react-table'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type ReactNode, useMemo, useRef, useState } from 'react'
 import { classes } from './classes.ts'
+import { compareNames } from './name-order.ts'
 
 // One table for every list: sorted by its headers, as many rows as there are (only those in sight are in the page), and on a
 // narrow screen each row becomes names and values, under the headers that sort: what has the focus must be in sight there, too.
@@ -41,12 +40,14 @@ interface TableMembers<Row> {
 const features = tableFeatures({
   rowSortingFeature,
   sortedRowModel: createSortedRowModel(),
-  sortFns: { alphanumeric: sortFn_alphanumeric, basic: sortFn_basic },
 })
 
 const ROW_HEIGHT = 33
 /** Below this all rows are in the page: a browser finds text in them, and nothing is measured. */
 const FEW = 200
+
+const compareValues = (a: string | number, b: string | number): number =>
+  typeof a === 'number' && typeof b === 'number' ? a - b : compareNames(String(a), String(b))
 
 function columnDefs<Row extends RowData>(columns: readonly Column<Row>[]): ColumnDef<typeof features, Row, unknown>[] {
   return columns.map(({ id, header, cell, sort }) => ({
@@ -54,6 +55,7 @@ function columnDefs<Row extends RowData>(columns: readonly Column<Row>[]): Colum
     header,
     ...(sort && { accessorFn: sort }),
     enableSorting: sort !== undefined,
+    sortFn: (a, b, column) => compareValues(a.getValue(column), b.getValue(column)),
     cell: ({ row }) => cell(row.original),
   }))
 }

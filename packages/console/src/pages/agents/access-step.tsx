@@ -4,6 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { inputClasses } from '../../ui/field.tsx'
+import { byName } from '../../ui/name-order.ts'
 import { Answer } from '../../ui/states.tsx'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { permissionWords } from './permission-words.ts'
@@ -23,7 +24,7 @@ export function VaultPicker({ vaults, given, onChange }: PickerMembers) {
   const [filter, setFilter] = useState('')
   const shown = vaults
     .filter((vault) => canGive(vault) && vault.name.toLowerCase().includes(filter.trim().toLowerCase()))
-    .sort((a, b) => a.name.localeCompare(b.name))
+    .sort(byName)
   const others = vaults.filter((vault) => vault.status === 'active' && !canGive(vault)).length
   const roleOf = (id: string): Role | undefined => given.find(({ vaultId }) => vaultId === id)?.role
   const set = (vaultId: string, role: Role | undefined): void => {

@@ -6,6 +6,7 @@ import { useMemo, useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { Button, buttonClasses } from '../../ui/button.tsx'
 import { inputClasses } from '../../ui/field.tsx'
+import { byName } from '../../ui/name-order.ts'
 import { Page } from '../../ui/page.tsx'
 import { SavedViews } from '../../ui/saved-views.tsx'
 import { Answer, Empty } from '../../ui/states.tsx'
@@ -236,7 +237,7 @@ export function AgentsPage() {
             <>
               <Filters filter={filter} isAll={isAll} />
               <Chosen
-                agents={all.filter(({ agentId }) => ids.has(agentId)).sort((a, b) => a.name.localeCompare(b.name))}
+                agents={all.filter(({ agentId }) => ids.has(agentId)).sort(byName)}
                 onRotate={setRotating}
                 onClear={selection.clear}
               />

@@ -1,5 +1,6 @@
 import type { Budget } from '@strongroom/contract'
 import type { Agent, Exposure } from '@strongroom/sdk'
+import { compareNames } from '../../ui/name-order.ts'
 import { windowWords } from '../billing/budget-windows.ts'
 import { moneyText } from '../billing/money.tsx'
 import { permissionWords } from './permission-words.ts'
@@ -80,13 +81,13 @@ export function comparison(one: Compared, other: Compared): readonly ComparedRow
     agent.securityGroups.some(({ groupId }) => groupId === id) ? 'yes' : NONE
   return [
     ...[...vaults]
-      .sort(([, a], [, b]) => a.localeCompare(b))
+      .sort(([, a], [, b]) => compareNames(a, b))
       .map(([id, name]) => row('vault', id, name, [vaultWords(one, id), vaultWords(other, id)])),
     ...permissions.map((name) =>
       row('permission', name, permissionWords(name), [has(one, name), has(other, name)], name),
     ),
     ...[...groups]
-      .sort(([, a], [, b]) => a.localeCompare(b))
+      .sort(([, a], [, b]) => compareNames(a, b))
       .map(([id, name]) => row('group', id, name, [isIn(one, id), isIn(other, id)])),
     row('limit', 'expiry', 'When it expires', [expiryWords(one), expiryWords(other)]),
     row('limit', 'networks', 'Networks it may be used from', [networkWords(one), networkWords(other)]),

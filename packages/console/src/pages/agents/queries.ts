@@ -1,10 +1,14 @@
 import type { Budget } from '@strongroom/contract'
 import type { Client, Strongroom } from '@strongroom/sdk'
 import { queryOptions } from '@tanstack/react-query'
+import { byName } from '../../ui/name-order.ts'
 
 /** All of them, archived ones too. */
 export const agentsQuery = (strongroom: Strongroom) =>
-  queryOptions({ queryKey: ['agents'], queryFn: ({ signal }) => strongroom.agents.list({}, { signal }).all() })
+  queryOptions({
+    queryKey: ['agents'],
+    queryFn: async ({ signal }) => (await strongroom.agents.list({}, { signal }).all()).toSorted(byName),
+  })
 
 export const agentQuery = (strongroom: Strongroom, agentId: string) =>
   queryOptions({

@@ -3,6 +3,7 @@ import { keyAdd, peekDocument } from '@strongroom/protocol'
 import type { Client } from '@strongroom/sdk'
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query'
 import { useOpenSession } from '../../session/session.ts'
+import { byName } from '../../ui/name-order.ts'
 import { toast } from '../../ui/toast.tsx'
 import { forgetInvite } from './invite-memory.ts'
 
@@ -50,21 +51,25 @@ export const invitesQuery = (client: Client) =>
 export const groupsQuery = (client: Client) =>
   queryOptions({
     queryKey: ['people', 'groups'],
-    queryFn: ({ signal }): Promise<readonly Group[]> =>
-      everyRow(async (page) => {
+    queryFn: async ({ signal }): Promise<readonly Group[]> => {
+      const all = await everyRow(async (page) => {
         const { data, meta } = await client.groups.list({ query: { page, limit: 100 } }, { signal })
         return { rows: data, meta }
-      }),
+      })
+      return all.sort(byName)
+    },
   })
 
 export const tenantsQuery = (client: Client) =>
   queryOptions({
     queryKey: ['people', 'tenants'],
-    queryFn: ({ signal }): Promise<readonly Tenant[]> =>
-      everyRow(async (page) => {
+    queryFn: async ({ signal }): Promise<readonly Tenant[]> => {
+      const all = await everyRow(async (page) => {
         const { data, meta } = await client.tenants.list({ query: { page, limit: 100 } }, { signal })
         return { rows: data, meta }
-      }),
+      })
+      return all.sort(byName)
+    },
   })
 
 /** The key of whoever accepted, as the acceptance says: to be shown. Only the signature that follows verifies it. */

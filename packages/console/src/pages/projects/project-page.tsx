@@ -8,6 +8,7 @@ import { classes } from '../../ui/classes.ts'
 import { CopyButton, CopyLine, MonoId } from '../../ui/copy.tsx'
 import { download } from '../../ui/download.ts'
 import { Menu } from '../../ui/menu.tsx'
+import { compareNames } from '../../ui/name-order.ts'
 import { Facts, Page, Section } from '../../ui/page.tsx'
 import { Answer, ProblemNote, Skeleton } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
@@ -103,7 +104,7 @@ function LinkedVaults({ project, canChange }: { readonly project: Project; reado
   // The signed list has them in the order of their ids, which says nothing to anybody.
   const rows = project.vaultIds
     .map((vaultId) => ({ vaultId, vault: vaults?.find((one) => one.vaultId === vaultId) }))
-    .sort((a, b) => (a.vault?.name ?? '\uffff').localeCompare(b.vault?.name ?? '\uffff'))
+    .sort((a, b) => compareNames(a.vault?.name ?? '\uffff', b.vault?.name ?? '\uffff'))
   return (
     <section aria-label="Vaults" className="pb-2">
       <div className="flex items-center justify-between px-6 pt-5 pb-2">

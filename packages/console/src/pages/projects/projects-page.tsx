@@ -5,6 +5,7 @@ import { useMemo, useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { FilterField } from '../../ui/filter.tsx'
+import { sortedNames } from '../../ui/name-order.ts'
 import { Page } from '../../ui/page.tsx'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
@@ -30,7 +31,11 @@ const columnsWith = (vaultName: (vaultId: string) => string): readonly Column<Pr
     header: 'Vaults',
     grows: true,
     cell: ({ vaultIds }) =>
-      vaultIds.length === 0 ? <span className="text-ink-3">none</span> : vaultIds.map(vaultName).sort().join(', '),
+      vaultIds.length === 0 ? (
+        <span className="text-ink-3">none</span>
+      ) : (
+        sortedNames(vaultIds.map(vaultName)).join(', ')
+      ),
   },
   { id: 'version', header: 'Version', align: 'right', sort: ({ version }) => version, cell: ({ version }) => version },
   {

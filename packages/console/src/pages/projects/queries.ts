@@ -1,8 +1,12 @@
 import type { Strongroom } from '@strongroom/sdk'
 import { queryOptions } from '@tanstack/react-query'
+import { byName } from '../../ui/name-order.ts'
 
 export const projectsQuery = (strongroom: Strongroom) =>
-  queryOptions({ queryKey: ['projects'], queryFn: ({ signal }) => strongroom.projects.list({}, { signal }).all() })
+  queryOptions({
+    queryKey: ['projects'],
+    queryFn: async ({ signal }) => (await strongroom.projects.list({}, { signal }).all()).toSorted(byName),
+  })
 
 /** Verified in this browser: its vaults are those its admins signed for. */
 export const projectQuery = (strongroom: Strongroom, projectId: string) =>

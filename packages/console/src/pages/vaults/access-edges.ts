@@ -1,3 +1,4 @@
+import { byName, compareNames } from '../../ui/name-order.ts'
 import { type AccessRow, accessRows } from './access-rows.ts'
 import type { JoinedAccess } from './queries.ts'
 
@@ -24,8 +25,8 @@ export const edgesOf = (vaults: readonly SeenVault[], nameOf: (principal: string
     )
     .sort(
       (a, b) =>
-        b.kind.localeCompare(a.kind) ||
-        a.name.localeCompare(b.name) ||
-        a.principal.localeCompare(b.principal) ||
-        a.vault.localeCompare(b.vault),
+        compareNames(b.kind, a.kind) ||
+        byName(a, b) ||
+        compareNames(a.principal, b.principal) ||
+        compareNames(a.vault, b.vault),
     )

@@ -3,6 +3,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { isNoAccess } from '../../queries.ts'
 import { useOpenSession } from '../../session/session.ts'
 import { CheckField } from '../../ui/field.tsx'
+import { byName } from '../../ui/name-order.ts'
 import { Page, Section } from '../../ui/page.tsx'
 import { Answer, Empty, ProblemNote, Skeleton } from '../../ui/states.tsx'
 import { edgesOf } from './access-edges.ts'
@@ -42,7 +43,7 @@ function Seen({ vaults }: { readonly vaults: readonly { readonly vaultId: string
   const nameOf = useNames()
   const navigate = useNavigate()
   const { only } = useSearch({ from: '/vaults/access' })
-  const looked = vaults.toSorted((a, b) => a.name.localeCompare(b.name)).slice(0, MOST)
+  const looked = vaults.toSorted(byName).slice(0, MOST)
   const answers = useQueries({ queries: looked.map(({ vaultId }) => accessQuery(strongroom, client, vaultId)) })
   const failed = answers.find(({ error }) => error !== null && !isNoAccess(error))
   const closed = answers.filter(({ error }) => isNoAccess(error)).length

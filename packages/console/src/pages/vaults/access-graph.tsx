@@ -4,6 +4,7 @@ import { useCrosshair } from '../../plot/crosshair.ts'
 import { colourOf, DASHES, Legend, type Mark } from '../../plot/marks.tsx'
 import { PlotFrame } from '../../plot/plot-frame.tsx'
 import { usePlotWidth } from '../../plot/plot-width.ts'
+import { byName } from '../../ui/name-order.ts'
 import { counted } from '../agents/blast-radius.ts'
 import { type AccessEdge, edgeWords } from './access-edges.ts'
 import { isMismatch } from './access-rows.ts'
@@ -95,9 +96,7 @@ const placesOf = (all: readonly Named[], height: number): ReadonlyMap<string, nu
 
 function layOut(edges: readonly AccessEdge[], width: number) {
   const left = distinct(edges.map(({ principal: id, name }) => ({ id, name })))
-  const right = distinct(edges.map(({ vaultId: id, vault: name }) => ({ id, name }))).toSorted((a, b) =>
-    a.name.localeCompare(b.name),
-  )
+  const right = distinct(edges.map(({ vaultId: id, vault: name }) => ({ id, name }))).toSorted(byName)
   const most = Math.max(left.length, right.length, 1)
   const height = most * (most > FEW ? ROW.many : ROW.few)
   const roomFor = (all: readonly Named[]): number =>

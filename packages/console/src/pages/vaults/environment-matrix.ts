@@ -1,4 +1,5 @@
 import type { ItemSummary } from '@strongroom/sdk'
+import { sortedNames } from '../../ui/name-order.ts'
 import { variablePlaces } from './env-diff.ts'
 
 // Variables beside the vaults of a project: what is missing where, and what is there twice.
@@ -31,7 +32,7 @@ const inOrder = (vaults: readonly MatrixVault[]): readonly MatrixVault[] =>
 export function matrixOf(vaults: readonly MatrixVault[]): readonly MatrixRow[] {
   const ordered = inOrder(vaults).map(({ vaultId, items }) => ({ vaultId, places: items && variablePlaces(items) }))
   const names = new Set(ordered.flatMap(({ places }) => [...(places?.keys() ?? [])]))
-  return [...names].sort().map((name) => {
+  return sortedNames(names).map((name) => {
     const first = ordered.find(({ places }) => places?.has(name))?.vaultId
     const cells = new Map(
       ordered.map(({ vaultId, places }) => [

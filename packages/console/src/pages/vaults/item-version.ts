@@ -1,5 +1,6 @@
 import { fieldNow, type Item, type Secret, type Strongroom } from '@strongroom/sdk'
 import { queryOptions } from '@tanstack/react-query'
+import { compareNames } from '../../ui/name-order.ts'
 import type { ShownItem } from './queries.ts'
 
 // What an item was, beside what it is. Values are compared as they come and overwritten at once: a page keeps only which of them differ.
@@ -48,7 +49,7 @@ function compare(then: Item, now: Item): ShownVersion {
     .map(({ fieldId, label, isEnvironmentVariable }) => {
       return { fieldId, label, isEnvironmentVariable, difference: 'added since' as const }
     })
-  const fields = [...had, ...added].sort((a, b) => a.label.localeCompare(b.label))
+  const fields = [...had, ...added].sort((a, b) => compareNames(a.label, b.label))
   const { version, name, website } = then
   const isSame = name === now.name && website === now.website && fields.every((one) => one.difference === 'same')
   return { version, name, website, fields, isSame }

@@ -3,6 +3,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query'
 import { useMemo } from 'react'
 import { isNoAccess } from '../../queries.ts'
 import { useOpenSession } from '../../session/session.ts'
+import { byName } from '../../ui/name-order.ts'
 
 // Who somebody is, by name. The server says the names; what counts in a list that was signed is the id.
 
@@ -48,8 +49,8 @@ export const principalsQuery = (strongroom: Strongroom, client: Client) =>
     queryKey: ['principals'],
     staleTime: 30_000,
     queryFn: async ({ signal }): Promise<readonly Principal[]> => [
-      ...(await peopleOf(client, signal).catch(orNone<Principal>)),
-      ...(await agentsOf(strongroom, signal).catch(orNone<Principal>)),
+      ...(await peopleOf(client, signal).catch(orNone<Principal>)).toSorted(byName),
+      ...(await agentsOf(strongroom, signal).catch(orNone<Principal>)).toSorted(byName),
     ],
   })
 

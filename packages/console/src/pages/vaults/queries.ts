@@ -1,9 +1,13 @@
 import { principalOf } from '@strongroom/protocol'
 import type { Attachment, Client, Item, KeyHolder, Receipt, Strongroom } from '@strongroom/sdk'
 import { queryOptions } from '@tanstack/react-query'
+import { byName, compareNames } from '../../ui/name-order.ts'
 
 export const vaultsQuery = (strongroom: Strongroom) =>
-  queryOptions({ queryKey: ['vaults'], queryFn: ({ signal }) => strongroom.vaults.list({ signal }) })
+  queryOptions({
+    queryKey: ['vaults'],
+    queryFn: async ({ signal }) => (await strongroom.vaults.list({ signal })).toSorted(byName),
+  })
 
 /** When each vault was last changed, as the server says. */
 export const vaultChangesQuery = (client: Client) =>
@@ -71,7 +75,7 @@ const shownItem = ({ fields, ...item }: Item): ShownItem => {
     return { fieldId, label, isEnvironmentVariable, version, ref }
   })
   const rank = (one: { readonly isEnvironmentVariable: boolean }): number => (one.isEnvironmentVariable ? 0 : 1)
-  shown.sort((a, b) => rank(a) - rank(b) || a.label.localeCompare(b.label))
+  shown.sort((a, b) => rank(a) - rank(b) || compareNames(a.label, b.label))
   return { ...item, fields: shown }
 }
 
