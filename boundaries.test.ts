@@ -9,6 +9,7 @@
 // - no vague names: packages/protocol/src/string-utils.ts, and a folder called common
 // - no enums: `export enum Colour { Red }` and `const enum`
 // - links: `[here](docs/nowhere.md)` in README.md
+// - commands to be copied: `strongroom set ${name}` in packages/console/src, without shellLine before it
 // - sections: one of docs/protocol.md, which is no file, and `Section 6.9` in a source of the protocol
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
@@ -129,6 +130,12 @@ it('has no any', () => {
 it('has no default exports, except in configuration files', () => {
   const found = withPattern(/\bexport\s+default\b|\bas\s+default\b/)
   expect(found.filter((path) => !/\.config\.ts$/.test(path))).toEqual([])
+})
+
+it('quotes for a shell whatever it fills into a command that people copy', () => {
+  const command = /(?<!shellLine)`[^`$]*\b(?:strongroom|kubectl|curl) [a-z][^`$]*\$\{/
+  const wrong = sources.filter(({ path, code }) => /^packages\/console\/src\//.test(path) && command.test(code))
+  expect(wrong.map(({ path }) => path)).toEqual([])
 })
 
 it('has no enums', () => {

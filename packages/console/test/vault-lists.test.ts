@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import type { AuditEvent, ItemSummary } from '@strongroom/sdk'
 import { expect, it } from 'vitest'
 import { edgesOf, edgeWords } from '../src/pages/vaults/access-edges.ts'
@@ -6,9 +7,11 @@ import { diffOf } from '../src/pages/vaults/env-diff.ts'
 import { matrixOf, missingIn } from '../src/pages/vaults/environment-matrix.ts'
 import { readsIn } from '../src/pages/vaults/reads.ts'
 import { sortedNames } from '../src/ui/name-order.ts'
+import { shellLine } from '../src/ui/shell-line.ts'
 
 // What the pages of vaults reckon out of lists. Seen red: another vault that counts, reads of other vaults that count, a key without a role
-// that is left out, a role without a key that counts as both, capitals before small letters and 10 before 2.
+// that is left out, a role without a key that counts as both, capitals before small letters and 10 before 2, a name that a shell takes for
+// several words or for commands.
 
 it('compares variable by variable, and sets vaults beside each other', () => {
   const item = (name: string, ...labels: string[]): ItemSummary => ({
@@ -105,4 +108,11 @@ it('sorts names as people look for them', () => {
   expect(sortedNames(['zebra', 'Ärzte', 'vault 10', 'Beta', 'alpha', 'vault 2', 'Zoo'])).toEqual([
     ...['alpha', 'Ärzte', 'Beta', 'vault 2', 'vault 10', 'zebra', 'Zoo'],
   ])
+})
+
+it('gives a shell every name as one word, and none for what is not there', () => {
+  const names = ["it's new", '$(id)', 'a"b', '; rm -rf .', '', 'two\nlines', '*', '~', 'plain-1.x']
+  const line = shellLine`printf '%s|' ${names} ${[]} --flag ${[]} ${7}`
+  expect(execFileSync('sh', ['-c', line], { encoding: 'utf8' })).toBe([...names, '--flag', '7', ''].join('|'))
+  expect(line).toMatch(/ plain-1\.x --flag 7$/)
 })

@@ -1,5 +1,5 @@
 import type { RequestEvent } from '@strongroom/sdk'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import type { Subject } from './rows.ts'
 
 // The same request from a terminal. Credentials are named, never shown, and bodies are not kept by anybody.
@@ -27,7 +27,7 @@ export function asCurl(request: RequestEvent, subjects: readonly Subject[], orig
     ...(request.method === 'GET' ? [] : [`-X ${request.method}`]),
     credential,
     ...(hasBody(request) ? [`-H 'content-type: application/json' --data @body.json`] : []),
-    shellWord(`${origin}${filled(request.routeTemplate, subjects)}`),
+    shellLine`${`${origin}${filled(request.routeTemplate, subjects)}`}`,
   ].join(' ')
 }
 
@@ -36,5 +36,5 @@ export function asCli(request: RequestEvent, subjects: readonly Subject[]): stri
   const machine = '/api/v1/machine'
   if (!request.routeTemplate.startsWith(`${machine}/`)) return undefined
   const path = filled(request.routeTemplate.slice(machine.length), subjects)
-  return `strongroom api ${request.method} ${shellWord(path)}${hasBody(request) ? ' --input body.json' : ''}`
+  return shellLine`strongroom api ${request.method} ${path} ${hasBody(request) ? ['--input', 'body.json'] : []}`
 }

@@ -5,7 +5,7 @@ import { useMemo } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { CopyLine, MonoId } from '../../ui/copy.tsx'
 import { Section } from '../../ui/page.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
@@ -92,7 +92,7 @@ export function AgentActivityPage() {
               return own.length === 0 ? (
                 <Empty
                   title="Nothing of it in the newest audit events"
-                  cli={`strongroom run --profile ${shellWord(name)} -- env`}
+                  cli={shellLine`strongroom run --profile ${name} -- env`}
                 >
                   <p>What it reads and changes, and what is done to it, appears here.</p>
                 </Empty>
@@ -112,7 +112,7 @@ export function AgentActivityPage() {
               The server shows requests to whoever made them. Where the agent has its profile:
             </p>
             <div className="max-w-xl">
-              <CopyLine label="In a terminal" text={`strongroom logs --profile ${shellWord(name)} --since 1h`} />
+              <CopyLine label="In a terminal" text={shellLine`strongroom logs --profile ${name} --since 1h`} />
             </div>
           </Section>
         </>

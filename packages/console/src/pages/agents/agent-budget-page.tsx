@@ -8,6 +8,7 @@ import { Amount } from '../../ui/amount.tsx'
 import { Button } from '../../ui/button.tsx'
 import { decimalOf } from '../../ui/decimal.ts'
 import { Section } from '../../ui/page.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -97,7 +98,10 @@ export function AgentBudgetPage() {
             {(all) => {
               const own = all.filter(({ subjectId }) => subjectId === agentId)
               return own.length === 0 ? (
-                <Empty title="It has no budget of its own" cli={`strongroom budget create ${agent.name} --monthly 25`}>
+                <Empty
+                  title="It has no budget of its own"
+                  cli={shellLine`strongroom budget create ${agent.name} --monthly 25`}
+                >
                   <p>What it spends is limited by the budgets of its tenant and of the organisation alone.</p>
                   {agent.status === 'active' && (
                     <div>

@@ -2,7 +2,7 @@ import type { Agent } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 import { agentQuery } from './queries.ts'
 import { noteSaved } from './unsaved-keys.ts'
@@ -30,7 +30,7 @@ export function ArchiveAgentForm({ agent, onClose }: { readonly agent: Agent; on
       action="Archive for good"
       busy={archive.isPending}
       problem={archive.error}
-      cli={`strongroom agent archive ${shellWord(name)}`}
+      cli={shellLine`strongroom agent archive ${name}`}
       onSubmit={() => archive.mutate()}
     >
       <p>

@@ -1,6 +1,7 @@
+import { formatRef } from '@strongroom/sdk'
 import { useState } from 'react'
 import { CommandWords, CopyButton, CopyLine } from '../../ui/copy.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 
 // How a program is told that it is this agent, with the real names filled in. The bundle itself is in none of them.
 
@@ -14,37 +15,40 @@ export interface Place {
 
 const nameFor = (name: string): string => name.toLowerCase().replace(/[^a-z0-9-]+/g, '-')
 
-const logIn = ({ name }: Place): string =>
-  `strongroom login --bundle ${shellWord(`${name}.bundle`)} --profile ${shellWord(name)}`
+/** A text as TypeScript reads it. */
+const quoted = (text: string): string => `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+
+const logIn = ({ name }: Place): string => shellLine`strongroom login --bundle ${`${name}.bundle`} --profile ${name}`
 
 const SNIPPETS = {
   CLI: (place: Place) =>
     `${logIn(place)}
-strongroom run --profile ${shellWord(place.name)} --vault ${shellWord(place.vault)} -- node server.js`,
+${shellLine`strongroom run --profile ${place.name} --vault ${place.vault} -- node server.js`}`,
   TypeScript: ({ vault, item, variable, name }: Place) =>
     `// STRONGROOM_BUNDLE_FILE=${name}.bundle
 import { Strongroom } from '@strongroom/sdk'
 
 const strongroom = new Strongroom()
-const secret = await strongroom.secrets.get('sr://${vault}/${item}/${variable}')
+const secret = await strongroom.secrets.get(${quoted(formatRef({ vault, item, field: variable }))})
 connect(secret.reveal())`,
   Docker: ({ name, vault }: Place) =>
-    `# In the image: ENTRYPOINT ["strongroom", "run", "--vault", "${vault}", "--"]
+    `# In the image: ENTRYPOINT ["strongroom", "run", "--vault", ${JSON.stringify(vault)}, "--"]
 docker run \\
-  --mount type=bind,source="$PWD/${name}.bundle",target=/run/secrets/bundle,readonly \\
+  --mount type=bind,source="$PWD"/${shellLine`${`${name}.bundle`}`},target=/run/secrets/bundle,readonly \\
   --env STRONGROOM_BUNDLE_FILE=/run/secrets/bundle \\
   your-image node server.js`,
   GitHub: ({ vault }: Place) =>
     `# The bundle is the secret STRONGROOM_BUNDLE of the repository.
-- run: npx strongroom run --vault ${shellWord(vault)} -- ./deploy.sh
+- run: |
+    ${shellLine`npx strongroom run --vault ${vault} -- ./deploy.sh`}
   env:
     STRONGROOM_BUNDLE: \${{ secrets.STRONGROOM_BUNDLE }}`,
   Kubernetes: ({ name, vault }: Place) =>
-    `# kubectl create secret generic ${nameFor(name)} --from-file=bundle=${name}.bundle
+    `# ${shellLine`kubectl create secret generic ${nameFor(name)} --from-file=bundle=${`${name}.bundle`}`}
 containers:
   - name: app
     image: your-image
-    command: ["strongroom", "run", "--vault", "${vault}", "--", "node", "server.js"]
+    command: ["strongroom", "run", "--vault", ${JSON.stringify(vault)}, "--", "node", "server.js"]
     env:
       - { name: STRONGROOM_BUNDLE_FILE, value: /run/strongroom/bundle }
     volumeMounts:

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { ExpiryField, NetworksField } from './limit-fields.tsx'
 import { expiryProblem, momentOf, networksProblem } from './limits.ts'
 import { nameProblem } from './plan.ts'
@@ -24,9 +24,9 @@ function useLimitChanges(agent: Agent) {
       ...(isOther && { networks }),
     }),
     flags: [
-      ...(isMoved ? [`--expires ${expires || 'never'}`] : []),
-      ...(isOther && networks.length === 0 ? ['--network any'] : []),
-      ...(isOther ? networks.map((network) => `--network ${network}`) : []),
+      ...(isMoved ? ['--expires', expires || 'never'] : []),
+      ...(isOther && networks.length === 0 ? ['--network', 'any'] : []),
+      ...(isOther ? networks.flatMap((network) => ['--network', network]) : []),
     ],
   }
 }
@@ -49,8 +49,8 @@ export function EditAgentForm({ agent, onClose }: { readonly agent: Agent; onClo
     },
   })
   const flags = [
-    ...(name.trim() === agent.name ? [] : [`--name ${shellWord(name.trim())}`]),
-    ...(description === agent.description ? [] : [`--description ${shellWord(description)}`]),
+    ...(name.trim() === agent.name ? [] : ['--name', name.trim()]),
+    ...(description === agent.description ? [] : ['--description', description]),
     ...limits.flags,
   ]
   return (
@@ -62,7 +62,7 @@ export function EditAgentForm({ agent, onClose }: { readonly agent: Agent; onClo
       busy={save.isPending}
       problem={save.error}
       disabled={flags.length === 0 || name.trim() === '' || problem !== undefined || limits.problem !== undefined}
-      cli={[`strongroom agent update ${shellWord(agent.name)}`, ...flags].join(' ')}
+      cli={shellLine`strongroom agent update ${agent.name} ${flags}`}
       onSubmit={() => save.mutate()}
     >
       <TextField label="Name" error={problem} value={name} onChange={({ target }) => setName(target.value)} required />

@@ -6,6 +6,7 @@ import { isUnsound } from '../../queries.ts'
 import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmByName, Dialog } from '../../ui/dialog.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { counted } from './blast-radius.ts'
 import { Choices } from './choice.tsx'
@@ -39,7 +40,7 @@ export function EndKeyForm({ agent, keyId, onClose }: FormMembers) {
       action="End this key"
       busy={end.isPending}
       problem={end.error}
-      cli={`strongroom agent revoke-key ${keyId} --reason ${reason}`}
+      cli={shellLine`strongroom agent revoke-key ${keyId} --reason ${reason}`}
       onSubmit={() => end.mutate()}
     >
       <KeyPrint keyId={keyId} />

@@ -2,7 +2,7 @@ import type { AuditEvent } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { CopyLine } from '../../ui/copy.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Status } from '../../ui/status.tsx'
 import { When } from '../../ui/when.tsx'
 import { contactQuery } from './queries.ts'
@@ -78,7 +78,7 @@ export function FirstContact({ agentId, name }: ContactMembers) {
       </p>
       <CopyLine
         label="For example, where its bundle is"
-        text={`STRONGROOM_BUNDLE_FILE=${shellWord(`${name}.bundle`)} strongroom run -- env`}
+        text={shellLine`STRONGROOM_BUNDLE_FILE=${`${name}.bundle`} strongroom run -- env`}
       />
     </div>
   )

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { radiusWords, useBlastRadius } from './blast-radius.ts'
@@ -43,7 +43,7 @@ export function GiveVaultForm({ agent, onClose }: { readonly agent: Agent; onClo
       busy={give.isPending}
       problem={give.error}
       disabled={vaultId === ''}
-      cli={`strongroom vault share ${shellWord(name)} --with ${shellWord(agent.name)} --role ${role}`}
+      cli={shellLine`strongroom vault share ${name} --with ${agent.name} --role ${role}`}
       onSubmit={() => give.mutate()}
     >
       <SelectField

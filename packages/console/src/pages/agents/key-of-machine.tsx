@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { CopyLine, useCopy } from '../../ui/copy.tsx'
 import { download } from '../../ui/download.ts'
 import { TextArea } from '../../ui/field.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { formatEnrolment } from './enrolment.ts'
 import { KeyPrint } from './key-words.tsx'
@@ -116,7 +117,7 @@ function Enrolment({ enrolled, isPasted }: { readonly enrolled: EnrolledHere; re
           text={`await strongroom.agents.requestEndorsement('${enrolled.endorser}')`}
         />
       ) : (
-        <CopyLine label="On its machine" text={`strongroom agent request ${name}`} />
+        <CopyLine label="On its machine" text={shellLine`strongroom agent request ${name}`} />
       )}
     </div>
   )

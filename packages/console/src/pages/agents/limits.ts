@@ -64,8 +64,8 @@ export function limitWords({ expires, networks }: Limits): string {
 
 /** The same on the command line. */
 export const limitFlags = ({ expires, networks }: Limits): readonly string[] => [
-  ...(momentOf(expires) ? [`--expires ${expires}`] : []),
-  ...networks.map((network) => `--network ${network}`),
+  ...(momentOf(expires) ? ['--expires', expires] : []),
+  ...networks.flatMap((network) => ['--network', network]),
 ]
 
 export const isExpired = ({ expiresAt }: { readonly expiresAt: Date | null }, now = new Date()): boolean =>

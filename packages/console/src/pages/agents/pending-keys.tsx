@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { CheckField } from '../../ui/field.tsx'
 import { Section } from '../../ui/page.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 import { When } from '../../ui/when.tsx'
 import { vaultsQuery } from '../vaults/queries.ts'
@@ -69,10 +69,10 @@ export function EndorseKeyForm({ pending, name, onClose }: FormMembers) {
       await queries.invalidateQueries({ queryKey: ['agents'] })
     },
   })
-  const flags = given.map(
-    ({ vaultId, role }) =>
-      `--vault ${shellWord(`${vaults.find((one) => one.vaultId === vaultId)?.name ?? vaultId}:${role}`)}`,
-  )
+  const flags = given.flatMap(({ vaultId, role }) => [
+    '--vault',
+    `${vaults.find((one) => one.vaultId === vaultId)?.name ?? vaultId}:${role}`,
+  ])
   return (
     <FormDialog
       title={`Sign for the key of ${name}`}
@@ -82,7 +82,7 @@ export function EndorseKeyForm({ pending, name, onClose }: FormMembers) {
       busy={sign.isPending}
       problem={sign.error}
       disabled={!isSame}
-      cli={['strongroom agent endorse', pending.fingerprint, ...flags].join(' ')}
+      cli={shellLine`strongroom agent endorse ${pending.fingerprint} ${flags}`}
       onSubmit={() => sign.mutate()}
     >
       <KeyPrint keyId={pending.keyId} />

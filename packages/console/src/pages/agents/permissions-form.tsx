@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { permissionWords } from './permission-words.ts'
 import { isMaster } from './plan.ts'
 import { agentQuery } from './queries.ts'
@@ -32,7 +32,7 @@ export function PermissionsForm({ agent, onClose }: { readonly agent: Agent; onC
       busy={save.isPending}
       problem={save.error}
       disabled={held.length === 0}
-      cli={[`strongroom agent update ${shellWord(agent.name)}`, ...held.map((one) => `--permission ${one}`)].join(' ')}
+      cli={shellLine`strongroom agent update ${agent.name} ${held.flatMap((one) => ['--permission', one])}`}
       onSubmit={() => save.mutate()}
     >
       <fieldset>

@@ -1,6 +1,6 @@
 import { holds, type Permission } from '@strongroom/contract'
 import type { Agent } from '@strongroom/sdk'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { type Limits, limitFlags, momentOf, networksIn } from './limits.ts'
 
 // What an agent is going to be, before it is made. All of it is in the address of the wizard; nothing of it is secret.
@@ -145,17 +145,15 @@ export function cliOf(plan: Plan, vaultName: (vaultId: string) => string): strin
   const usual = usualPermissions(kind, vaults, budget !== '')
   const isUsual = budget === '' && kind !== 'assistant' && permissions.join() === usual.join()
   const flags = [
-    ...(keys === 'here'
-      ? vaults.map(({ vaultId, role }) => `--vault ${shellWord(`${vaultName(vaultId)}:${role}`)}`)
-      : []),
-    ...(isUsual ? [] : permissions.map((permission) => `--permission ${permission}`)),
-    ...(keys === 'here' && description === '' ? [`--kind ${kind}`] : []),
-    ...(description === '' ? [] : [`--description ${shellWord(description)}`]),
+    ...(keys === 'here' ? vaults.flatMap(({ vaultId, role }) => ['--vault', `${vaultName(vaultId)}:${role}`]) : []),
+    ...(isUsual ? [] : permissions.flatMap((permission) => ['--permission', permission])),
+    ...(keys === 'here' && description === '' ? ['--kind', kind] : []),
+    ...(description === '' ? [] : ['--description', description]),
     ...limitFlags(limits),
   ]
-  const subject = shellWord(name || 'NAME')
-  const make = [`strongroom agent ${keys === 'here' ? 'create' : 'enrol'} ${subject}`, ...flags].join(' ')
+  const subject = name || 'NAME'
+  const make = shellLine`strongroom agent ${keys === 'here' ? 'create' : 'enrol'} ${subject} ${flags}`
   if (budget === '') return make
-  const once = atOnce === '' ? '' : ` --at-once ${atOnce}`
-  return `${make} && strongroom budget create ${subject} --${window} ${budget}${once}`
+  const once = atOnce === '' ? [] : ['--at-once', atOnce]
+  return `${make} && ${shellLine`strongroom budget create ${subject} --${window} ${budget} ${once}`}`
 }

@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
 import { Dialog, FormDialog } from '../../ui/dialog.tsx'
 import { download } from '../../ui/download.ts'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { BundleInput } from './bundle-file.tsx'
 
@@ -27,7 +27,7 @@ export function RotateApiKeyForm({ agent, onClose }: { readonly agent: Agent; on
       kind="danger"
       busy={rotate.isPending}
       problem={rotate.error}
-      cli={`strongroom agent rotate-key ${shellWord(agent.name)}`}
+      cli={shellLine`strongroom agent rotate-key ${agent.name}`}
       onSubmit={() => rotate.mutate()}
     >
       <p>

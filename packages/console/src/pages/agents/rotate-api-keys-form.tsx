@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { download } from '../../ui/download.ts'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { TaskList, useRunner } from './task-list.tsx'
 
 /** By agent: the bundle that was given for it. */
@@ -127,7 +127,7 @@ export function RotateApiKeysForm({ agents, onClose }: Members) {
         )}
         <CopyLine
           label="Copy as CLI"
-          text={agents.map(({ name }) => `strongroom agent rotate-key ${shellWord(name)} --yes`).join('; ')}
+          text={agents.map(({ name }) => shellLine`strongroom agent rotate-key ${name} --yes`).join('; ')}
         />
         <div className="flex flex-wrap justify-end gap-2">
           <Button onClick={onClose} disabled={mustStay}>

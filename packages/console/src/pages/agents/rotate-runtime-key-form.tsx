@@ -9,7 +9,7 @@ import { CopyLine } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { download } from '../../ui/download.ts'
 import { CheckField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { counted } from './blast-radius.ts'
 import { BundleInput } from './bundle-file.tsx'
@@ -100,7 +100,7 @@ export function RotateRuntimeKeyForm({ agent, onClose }: { readonly agent: Agent
         Best where the agent has its profile: there the old key and the new one are at hand. If somebody else may have
         the old key, end it instead.
       </p>
-      <CopyLine label="Copy as CLI" text={`strongroom agent rotate-runtime-key ${shellWord(agent.name)}`} />
+      <CopyLine label="Copy as CLI" text={shellLine`strongroom agent rotate-runtime-key ${agent.name}`} />
       <BundleInput
         value={bundle}
         onChange={setBundle}

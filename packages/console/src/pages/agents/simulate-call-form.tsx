@@ -7,7 +7,7 @@ import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { vaultsQuery } from '../vaults/queries.ts'
 
@@ -174,11 +174,11 @@ function useAsked() {
 function commandOf(agent: Agent, { call, params, query, from, vaults }: ReturnType<typeof useAsked>): string {
   const nameOf = (id: string): string => vaults.find(({ vaultId }) => vaultId === id)?.name ?? id
   const flags = [
-    ...Object.entries(params).map(([name, text]) => `--param ${shellWord(`${name}=${nameOf(text)}`)}`),
-    ...Object.entries(query).map(([name, text]) => `--query ${shellWord(`${name}=${text}`)}`),
-    ...(from === '' ? [] : [`--from ${shellWord(from)}`]),
+    ...Object.entries(params).flatMap(([name, text]) => ['--param', `${name}=${nameOf(text)}`]),
+    ...Object.entries(query).flatMap(([name, text]) => ['--query', `${name}=${text}`]),
+    ...(from === '' ? [] : ['--from', from]),
   ]
-  return [`strongroom agent simulate ${shellWord(agent.name)} ${call}`, ...flags].join(' ')
+  return shellLine`strongroom agent simulate ${agent.name} ${call} ${flags}`
 }
 
 interface FormMembers {

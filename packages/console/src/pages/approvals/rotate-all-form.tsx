@@ -4,7 +4,7 @@ import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { TaskList, useRunner } from '../agents/task-list.tsx'
 
 /** New keys for all vaults whose former readers still hold the old ones, one vault after the other. */
@@ -31,7 +31,7 @@ export function RotateAllForm({ vaults, onClose }: { readonly vaults: readonly V
         <TaskList tasks={tasks} stateOf={runner.stateOf} />
         <CopyLine
           label="Copy as CLI"
-          text={vaults.map(({ name }) => `strongroom vault rotate ${shellWord(name)}`).join(' && ')}
+          text={vaults.map(({ name }) => shellLine`strongroom vault rotate ${name}`).join(' && ')}
         />
         <div className="flex justify-end gap-2">
           {!runner.isDone && (

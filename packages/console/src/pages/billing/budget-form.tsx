@@ -5,7 +5,7 @@ import { useOpenSession } from '../../session/session.ts'
 import { amountProblem, microUnits } from '../../ui/decimal.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { CheckField, SelectField, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { type BudgetWindow, WINDOWS } from '../agents/plan.ts'
 import { licensesQuery } from '../licenses/queries.ts'
 import { type Subject, useSubjects } from './budget-subjects.ts'
@@ -14,7 +14,7 @@ import { moneyText, typedMoney } from './money.tsx'
 
 const cliSubject = ({ subjectType, subjectId, name }: Subject): string => {
   if (subjectType === 'org') return 'org'
-  return subjectType === 'agent' ? shellWord(name) : `${subjectType}:${subjectId}`
+  return subjectType === 'agent' ? name : `${subjectType}:${subjectId}`
 }
 
 interface Limits {
@@ -103,12 +103,12 @@ export function BudgetForm({ budget, subject: given, onClose }: FormMembers) {
     },
   })
   const flags = [
-    ...(keepsWindows ? [] : [`--${kind} ${limit || 'USD'}`]),
-    ...(atOnce === '' ? [] : [`--at-once ${atOnce}`]),
+    ...(keepsWindows ? [] : [`--${kind}`, limit || 'USD']),
+    ...(atOnce === '' ? [] : ['--at-once', atOnce]),
     ...(isSoft ? ['--notify'] : []),
   ]
   const isComplete = keepsWindows || (limit !== '' && amountProblem(limit) === undefined)
-  const verb = budget ? `update ${budget.budgetId}` : `create ${subject ? cliSubject(subject) : 'AGENT'}`
+  const verb = budget ? ['update', budget.budgetId] : ['create', subject ? cliSubject(subject) : 'AGENT']
   return (
     <FormDialog
       title={budget ? `Change the budget of ${subject?.name}` : given ? `A budget for ${given.name}` : 'New budget'}
@@ -118,7 +118,7 @@ export function BudgetForm({ budget, subject: given, onClose }: FormMembers) {
       busy={save.isPending}
       problem={save.error}
       disabled={!subject || !isComplete || amountProblem(atOnce) !== undefined}
-      cli={`strongroom budget ${verb} ${flags.join(' ')}`}
+      cli={shellLine`strongroom budget ${verb} ${flags}`}
       onSubmit={() => save.mutate()}
     >
       {!budget && !given && (

@@ -7,6 +7,7 @@ import { Button, buttonClasses } from '../../ui/button.tsx'
 import { MonoId } from '../../ui/copy.tsx'
 import { decimalOf } from '../../ui/decimal.ts'
 import { Page } from '../../ui/page.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
@@ -149,7 +150,10 @@ export function ChargesPage() {
               <LicencePart key={license.licenseInstanceId} license={license} />
             ))}
             {found.licenses.length === 0 && (
-              <Empty title="Nothing was charged" cli={`strongroom billing charges --month ${found.month} --lines`}>
+              <Empty
+                title="Nothing was charged"
+                cli={shellLine`strongroom billing charges --month ${found.month} --lines`}
+              >
                 <p>Each licence that cost something in the month stands here with its days.</p>
               </Empty>
             )}

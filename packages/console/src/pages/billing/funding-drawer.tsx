@@ -6,6 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { CopyLine, MonoId } from '../../ui/copy.tsx'
 import { Drawer } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/page.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, ProblemNote } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { When } from '../../ui/when.tsx'
@@ -112,7 +113,7 @@ function About({ intent }: { readonly intent: FundingIntent }) {
         ]}
       />
       <Deposits intent={intent} />
-      <CopyLine label="Copy as CLI" text={`strongroom billing intent ${intentId} --wait`} />
+      <CopyLine label="Copy as CLI" text={shellLine`strongroom billing intent ${intentId} --wait`} />
       {status === 'requires_payment' && <Cancel intent={intent} />}
     </div>
   )

@@ -6,7 +6,7 @@ import { useStrongroom } from '../../session/session.ts'
 import { amountProblem, microUnits } from '../../ui/decimal.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 
 const WAITS = { '1h': 3600, '24h': 86_400, '7d': 604_800 } as const
 type Wait = keyof typeof WAITS
@@ -31,7 +31,7 @@ export function NewFundingForm({ onClose }: { onClose(): void }) {
       await queries.invalidateQueries({ queryKey: ['billing', 'intents'] })
     },
   })
-  const flags = [...(asset === '' ? [] : [`--asset ${shellWord(asset)}`]), `--expires ${wait}`]
+  const flags = [...(asset === '' ? [] : ['--asset', asset]), '--expires', wait]
   return (
     <FormDialog
       title="Pay credit in"
@@ -41,7 +41,7 @@ export function NewFundingForm({ onClose }: { onClose(): void }) {
       busy={fund.isPending}
       problem={fund.error}
       disabled={amount === '' || amountProblem(amount) !== undefined}
-      cli={`strongroom billing fund ${amount || 'USD'} ${flags.join(' ')}`}
+      cli={shellLine`strongroom billing fund ${amount || 'USD'} ${flags}`}
       onSubmit={() => fund.mutate()}
     >
       <TextField

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { CheckField, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 
 export function AddDomainForm({ onClose }: { onClose(): void }) {
   const { client } = useOpenSession()
@@ -30,7 +30,7 @@ export function AddDomainForm({ onClose }: { onClose(): void }) {
       busy={add.isPending}
       problem={add.error}
       disabled={body.domain === ''}
-      cli={`strongroom api POST /api/v1/platform/domain --field ${shellWord(`domain=${body.domain || 'example.com'}`)} --field managed:=${managed}`}
+      cli={shellLine`strongroom api POST /api/v1/platform/domain --field ${`domain=${body.domain || 'example.com'}`} --field managed:=${String(managed)}`}
       onSubmit={() => add.mutate()}
     >
       <TextField

@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { When } from '../../ui/when.tsx'
@@ -111,7 +111,7 @@ export function CheckResult({ domain, serial, check: { data: last, error, isPend
           ))}
         </ul>
       )}
-      {data && <CopyLine label="In a terminal" text={`strongroom domain check ${shellWord(domain)}`} />}
+      {data && <CopyLine label="In a terminal" text={shellLine`strongroom domain check ${domain}`} />}
     </div>
   )
 }

@@ -2,7 +2,7 @@ import type { DnsRecord } from '@strongroom/contract'
 import { useState } from 'react'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { type NewRecord, newRecordsOf, RECORD_TYPES, type RecordType, useSetRecords, type Zone } from './set-records.ts'
 
 const CONTENTS: Record<RecordType, string> = {
@@ -20,9 +20,9 @@ const SHORT = 240
 
 /** All records go along; a long list is better kept in a file. */
 function cliOf(domain: string, body: object): string {
-  const put = `strongroom api PUT ${shellWord(`/api/v1/platform/domain/${domain}/records`)} --input`
+  const put = shellLine`strongroom api PUT ${`/api/v1/platform/domain/${domain}/records`} --input`
   const text = JSON.stringify(body)
-  return text.length > SHORT ? `${put} records.json` : `echo ${shellWord(text)} | ${put} -`
+  return text.length > SHORT ? `${put} records.json` : `${shellLine`echo ${text}`} | ${put} -`
 }
 
 interface Members {

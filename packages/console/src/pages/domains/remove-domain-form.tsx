@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useOpenSession } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 export function RemoveDomainForm({ domain, onClose }: { readonly domain: string; onClose(): void }) {
@@ -27,7 +27,7 @@ export function RemoveDomainForm({ domain, onClose }: { readonly domain: string;
       action="Remove"
       busy={remove.isPending}
       problem={remove.error}
-      cli={`strongroom api DELETE ${shellWord(`/api/v1/platform/domain/${domain}`)}`}
+      cli={shellLine`strongroom api DELETE ${`/api/v1/platform/domain/${domain}`}`}
       onSubmit={() => remove.mutate()}
     >
       <p>

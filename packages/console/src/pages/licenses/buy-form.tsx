@@ -10,7 +10,7 @@ import { CopyLine } from '../../ui/copy.tsx'
 import { amountProblem, microUnits } from '../../ui/decimal.ts'
 import { SelectField, TextField } from '../../ui/field.tsx'
 import { Facts } from '../../ui/page.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { moneyText, typedMoney } from '../billing/money.tsx'
 import { vaultsQuery } from '../vaults/queries.ts'
@@ -104,7 +104,7 @@ export function BuyForm({ offer }: { readonly offer: Offer }) {
   const isTooLittle = max !== '' && !amountProblem(max) && BigInt(microUnits(max)) < BigInt(offer.price.amount)
   const vaultName = writable.find(({ vaultId }) => vaultId === place)?.name ?? place
   const target = place === NEW ? `new:${trimmed || 'NAME'}` : vaultName
-  const quantityFlag = offer.quantity > 1 ? ` --quantity ${offer.quantity}` : ''
+  const quantity = offer.quantity > 1 ? ['--quantity', String(offer.quantity)] : []
   const submit = (event: FormEvent): void => {
     event.preventDefault()
     buy.mutate()
@@ -168,7 +168,7 @@ export function BuyForm({ offer }: { readonly offer: Offer }) {
         </div>
         <CopyLine
           label="Copy as CLI"
-          text={`strongroom license buy ${offer.licenseId} --vault ${shellWord(target)}${quantityFlag} --max ${max || typedMoney(offer.price)}`}
+          text={shellLine`strongroom license buy ${offer.licenseId} --vault ${target} ${quantity} --max ${max || typedMoney(offer.price)}`}
         />
       </form>
       <BuyReadiness offer={offer} />

@@ -5,6 +5,7 @@ import { useStrongroom } from '../../session/session.ts'
 import { buttonClasses } from '../../ui/button.tsx'
 import { FilterField } from '../../ui/filter.tsx'
 import { Page } from '../../ui/page.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { BuyForm } from './buy-form.tsx'
@@ -32,7 +33,7 @@ function Found({ text }: { readonly text: string }) {
     <Answer of={offers} what="what can be bought">
       {(all) =>
         all.length === 0 ? (
-          <Empty title="Nothing found under these words" cli={`strongroom license search ${text}`}>
+          <Empty title="Nothing found under these words" cli={shellLine`strongroom license search ${text}`}>
             <p>What your organisation may not buy, or what is sold no more, is left out.</p>
           </Empty>
         ) : (

@@ -7,6 +7,7 @@ import { useOpenSession, useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyLine, MonoId } from '../../ui/copy.tsx'
 import { Facts, Page, Section } from '../../ui/page.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, ProblemNote } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { When } from '../../ui/when.tsx'
@@ -68,7 +69,7 @@ function Failure({ of: { id, failure, until, resume } }: { readonly of: Stopped 
               Resume
             </Button>
           </div>
-          <CopyLine label="Copy as CLI" text={`strongroom license resume ${id}`} />
+          <CopyLine label="Copy as CLI" text={shellLine`strongroom license resume ${id}`} />
         </>
       ) : (
         <p>Nothing is owed for it. Begin anew if it is still wanted, or ask the operator about {id}.</p>
@@ -221,7 +222,7 @@ const itemRun = ({ itemId, licenseInstanceId }: License) =>
       <div className="max-w-2xl">
         <CopyLine
           label="Its variables for one command"
-          text={`strongroom run --license ${licenseInstanceId} -- COMMAND`}
+          text={shellLine`strongroom run --license ${licenseInstanceId} -- COMMAND`}
         />
       </div>
     </Section>

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { When } from '../../ui/when.tsx'
 import { moneyText } from '../billing/money.tsx'
 import { refundAt } from './refund.ts'
@@ -57,7 +57,7 @@ export function TerminateLicenseForm({ license, onClose }: { readonly license: L
   })
   const flags = [
     ...(effective === 'period_end' ? ['--at-period-end'] : []),
-    ...(reason.trim() === '' ? [] : [`--reason ${shellWord(reason.trim())}`]),
+    ...(reason.trim() === '' ? [] : ['--reason', reason.trim()]),
   ]
   return (
     <ConfirmByName
@@ -68,7 +68,7 @@ export function TerminateLicenseForm({ license, onClose }: { readonly license: L
       action="End the licence"
       busy={terminate.isPending}
       problem={terminate.error}
-      cli={['strongroom license terminate', licenseInstanceId, ...flags].join(' ')}
+      cli={shellLine`strongroom license terminate ${licenseInstanceId} ${flags}`}
       onSubmit={() => terminate.mutate()}
     >
       <GivenBack license={license} effective={effective} />

@@ -2,6 +2,7 @@ import type { Tenant } from '@strongroom/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useOpenSession } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 interface FormMembers {
@@ -29,7 +30,7 @@ export function ArchiveTenantForm({ tenant: { tenantId, name }, onClose }: FormM
       name={name}
       busy={archive.isPending}
       problem={archive.error}
-      cli={`strongroom api PATCH /api/v1/platform/tenant/${tenantId} --field status=archived`}
+      cli={shellLine`strongroom api PATCH /api/v1/platform/tenant/${tenantId} --field status=archived`}
       onSubmit={() => archive.mutate()}
     >
       <p>Only a tenant that has nobody and nothing in it can be archived.</p>

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { CheckField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 import { KeyPrint } from '../agents/key-words.tsx'
 import { forgetInvite, keptUserId } from './invite-memory.ts'
@@ -41,7 +41,7 @@ export function EndorsePersonForm({ invite, onClose }: { readonly invite: Invite
       busy={endorse.isPending}
       problem={endorse.error}
       disabled={!isSame || kid === undefined}
-      cli={`strongroom user endorse ${shellWord(email)}`}
+      cli={shellLine`strongroom user endorse ${email}`}
       onSubmit={() => endorse.mutate()}
     >
       <p>

@@ -5,7 +5,7 @@ import { useOpenSession } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { ConfirmByName, FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 import { agentsQuery } from '../agents/queries.ts'
 import { usersQuery } from './queries.ts'
@@ -60,7 +60,7 @@ export function GroupForm(members: FormMembers) {
     onSuccess: onClose,
   })
   if (isEnding) return <RemoveGroup {...members} />
-  const body = shellWord(JSON.stringify({ members: next() }))
+  const body = JSON.stringify({ members: next() })
   return (
     <FormDialog
       title={`Change ${group.name}`}
@@ -70,7 +70,7 @@ export function GroupForm(members: FormMembers) {
       busy={save.isPending}
       problem={save.error}
       disabled={name.trim() === '' || (!isMembersChanged && !isRolesChanged && !isNameChanged)}
-      cli={`echo ${body} | strongroom api PUT /api/v1/platform/security-group/${group.groupId}/members --input -`}
+      cli={shellLine`echo ${body} | strongroom api PUT /api/v1/platform/security-group/${group.groupId}/members --input -`}
       onSubmit={() => save.mutate()}
     >
       <TextField label="Name" value={name} onChange={({ target }) => setName(target.value)} required />
@@ -124,7 +124,7 @@ function RemoveGroup({ group, onClose }: FormMembers) {
       action="Delete"
       busy={remove.isPending}
       problem={remove.error}
-      cli={`strongroom api DELETE /api/v1/platform/security-group/${group.groupId}`}
+      cli={shellLine`strongroom api DELETE /api/v1/platform/security-group/${group.groupId}`}
       onSubmit={() => remove.mutate()}
     >
       <p>Its members lose the roles it gave them, from the next request on.</p>

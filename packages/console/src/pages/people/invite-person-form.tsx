@@ -6,7 +6,7 @@ import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
 import { Dialog, FormDialog } from '../../ui/dialog.tsx'
 import { CheckField, SelectField, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { keepInvite } from './invite-memory.ts'
 import { tenantsQuery } from './queries.ts'
 
@@ -50,10 +50,10 @@ export function InvitePersonForm({ onClose }: { onClose(): void }) {
   })
   if (invite.data) return <InviteLink link={invite.data.link} email={email.trim()} onClose={onClose} />
   const flags = [
-    ...(name.trim() === '' ? [] : [`--name ${shellWord(name.trim())}`]),
-    ...(tenants.length > 1 ? [`--tenant ${shellWord(tenantId)}`] : []),
-    ...caps.map((cap) => `--cap ${cap}`),
-    ...(days === '7' ? [] : [`--expires ${days}d`]),
+    ...(name.trim() === '' ? [] : ['--name', name.trim()]),
+    ...(tenants.length > 1 ? ['--tenant', tenantId] : []),
+    ...caps.flatMap((cap) => ['--cap', cap]),
+    ...(days === '7' ? [] : ['--expires', `${days}d`]),
   ]
   return (
     <FormDialog
@@ -64,7 +64,7 @@ export function InvitePersonForm({ onClose }: { onClose(): void }) {
       busy={invite.isPending}
       problem={invite.error}
       disabled={!/^[^\s@]+@[^\s@]+$/.test(email.trim()) || tenantId === ''}
-      cli={['strongroom user invite', shellWord(email.trim() || 'EMAIL'), ...flags].join(' ')}
+      cli={shellLine`strongroom user invite ${email.trim() || 'EMAIL'} ${flags}`}
       onSubmit={() => invite.mutate()}
     >
       <TextField label="Email" type="email" value={email} onChange={({ target }) => setEmail(target.value)} required />

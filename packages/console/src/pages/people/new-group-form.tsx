@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 export function NewGroupForm({ tenants, onClose }: { readonly tenants: readonly Tenant[]; onClose(): void }) {
@@ -31,7 +31,7 @@ export function NewGroupForm({ tenants, onClose }: { readonly tenants: readonly 
       busy={create.isPending}
       problem={create.error}
       disabled={name.trim() === '' || tenantId === ''}
-      cli={`strongroom api POST /api/v1/platform/security-group --field ${shellWord(`name=${name.trim() || 'NAME'}`)} --field tenantId=${tenantId}`}
+      cli={shellLine`strongroom api POST /api/v1/platform/security-group --field ${`name=${name.trim() || 'NAME'}`} --field tenantId=${tenantId}`}
       onSubmit={() => create.mutate()}
     >
       <TextField label="Name" value={name} onChange={({ target }) => setName(target.value)} required />

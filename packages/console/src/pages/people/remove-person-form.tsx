@@ -3,7 +3,7 @@ import { removeUser } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useOpenSession } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 export function RemovePersonForm({ user, onClose }: { readonly user: User; onClose(): void }) {
@@ -26,7 +26,7 @@ export function RemovePersonForm({ user, onClose }: { readonly user: User; onClo
       action="Remove for good"
       busy={remove.isPending}
       problem={remove.error}
-      cli={`strongroom user remove ${shellWord(user.email)}`}
+      cli={shellLine`strongroom user remove ${user.email}`}
       onSubmit={() => remove.mutate()}
     >
       <p>

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { CheckField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { tenantsQuery } from './queries.ts'
 import { ORG_ROLE_WORDS } from './role-words.ts'
 import { type TenantRoleEntry, TenantRoleFields } from './tenant-role-fields.tsx'
@@ -34,8 +34,8 @@ export function RolesForm({ user, onClose }: { readonly user: User; onClose(): v
     },
   })
   const flags = [
-    ...(orgRoles.length === 0 ? ['--none'] : orgRoles.map((role) => `--org ${role}`)),
-    ...tenantRoles.map(({ tenantId, role }) => `--tenant ${tenantId}:${role}`),
+    ...(orgRoles.length === 0 ? ['--none'] : orgRoles.flatMap((role) => ['--org', role])),
+    ...tenantRoles.flatMap(({ tenantId, role }) => ['--tenant', `${tenantId}:${role}`]),
   ]
   return (
     <FormDialog
@@ -46,7 +46,7 @@ export function RolesForm({ user, onClose }: { readonly user: User; onClose(): v
       busy={save.isPending}
       problem={save.error}
       disabled={!isOrgChanged && !isTenantChanged}
-      cli={['strongroom user roles', shellWord(user.email), ...flags].join(' ')}
+      cli={shellLine`strongroom user roles ${user.email} ${flags}`}
       onSubmit={() => save.mutate()}
     >
       <p className="text-ink-2">Roles say what somebody may ask for. Nobody gives what they do not hold themselves.</p>

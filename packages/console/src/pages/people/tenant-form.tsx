@@ -5,7 +5,7 @@ import { useOpenSession } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { ArchiveTenantForm } from './archive-tenant-form.tsx'
 
 interface FormMembers {
@@ -36,7 +36,7 @@ export function TenantForm({ tenants, tenant, onClose }: FormMembers) {
     },
   })
   const fields = [`name=${name.trim() || 'NAME'}`, ...(parentId === '' ? [] : [`parentId=${parentId}`])]
-  const route = tenant ? `PATCH /api/v1/platform/tenant/${tenant.tenantId}` : 'POST /api/v1/platform/tenant'
+  const route = tenant ? ['PATCH', `/api/v1/platform/tenant/${tenant.tenantId}`] : ['POST', '/api/v1/platform/tenant']
   if (tenant && isEnding) return <ArchiveTenantForm tenant={tenant} onClose={onClose} />
   return (
     <FormDialog
@@ -47,7 +47,7 @@ export function TenantForm({ tenants, tenant, onClose }: FormMembers) {
       busy={save.isPending}
       problem={save.error}
       disabled={name.trim() === ''}
-      cli={[`strongroom api ${route}`, ...fields.map((field) => `--field ${shellWord(field)}`)].join(' ')}
+      cli={shellLine`strongroom api ${route} ${fields.flatMap((field) => ['--field', field])}`}
       onSubmit={() => save.mutate()}
     >
       <TextField label="Name" value={name} onChange={({ target }) => setName(target.value)} required />

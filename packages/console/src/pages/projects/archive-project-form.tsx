@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useStrongroom } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 export function ArchiveProjectForm({ project, onClose }: { readonly project: Project; onClose(): void }) {
@@ -28,7 +29,7 @@ export function ArchiveProjectForm({ project, onClose }: { readonly project: Pro
       name={project.name}
       busy={archive.isPending}
       problem={archive.error}
-      cli={`strongroom project archive ${project.slug}`}
+      cli={shellLine`strongroom project archive ${project.slug}`}
       onSubmit={() => archive.mutate()}
     >
       <p>Processes that run with {project.slug} get nothing from then on. Its vaults stay as they are.</p>

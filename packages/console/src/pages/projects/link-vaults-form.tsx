@@ -3,7 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { VaultChecks } from './vault-checks.tsx'
 
@@ -32,7 +32,7 @@ export function LinkVaultsForm({ project, onClose }: { readonly project: Project
       busy={link.isPending}
       problem={link.error}
       disabled={isSame}
-      cli={`strongroom project link ${project.slug}${vaults.map((id) => ` ${shellWord(nameOf(id))}`).join('')}`}
+      cli={shellLine`strongroom project link ${project.slug} ${vaults.map(nameOf)}`}
       onSubmit={() => link.mutate()}
     >
       <VaultChecks value={vaults} onChange={setVaults} />

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { VaultChecks } from './vault-checks.tsx'
 
@@ -26,9 +26,9 @@ export function NewProjectForm({ onClose }: { onClose(): void }) {
     },
   })
   const flags = [
-    slug.trim() !== '' && ` --slug ${shellWord(slug.trim())}`,
-    ...vaults.map((id) => ` --vault ${shellWord(known.find(({ vaultId }) => vaultId === id)?.name ?? id)}`),
-  ].filter(Boolean)
+    ...(slug.trim() === '' ? [] : ['--slug', slug.trim()]),
+    ...vaults.flatMap((id) => ['--vault', known.find(({ vaultId }) => vaultId === id)?.name ?? id]),
+  ]
   return (
     <FormDialog
       title="New project"
@@ -38,7 +38,7 @@ export function NewProjectForm({ onClose }: { onClose(): void }) {
       busy={create.isPending}
       problem={create.error}
       disabled={name.trim() === ''}
-      cli={`strongroom project create ${shellWord(name.trim() || 'NAME')}${flags.join('')}`}
+      cli={shellLine`strongroom project create ${name.trim() || 'NAME'} ${flags}`}
       onSubmit={() => create.mutate()}
     >
       <TextField

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 
 export function RenameProjectForm({ project, onClose }: { readonly project: Project; onClose(): void }) {
   const strongroom = useStrongroom()
@@ -26,9 +26,9 @@ export function RenameProjectForm({ project, onClose }: { readonly project: Proj
     },
   })
   const flags = [
-    isRenamed && ` --name ${shellWord(name.trim() || 'NAME')}`,
-    isMoved && ` --slug ${shellWord(slug.trim() || 'SLUG')}`,
-  ].filter(Boolean)
+    ...(isRenamed ? ['--name', name.trim() || 'NAME'] : []),
+    ...(isMoved ? ['--slug', slug.trim() || 'SLUG'] : []),
+  ]
   return (
     <FormDialog
       title={`Rename ${project.name}`}
@@ -38,7 +38,7 @@ export function RenameProjectForm({ project, onClose }: { readonly project: Proj
       busy={rename.isPending}
       problem={rename.error}
       disabled={name.trim() === '' || slug.trim() === '' || flags.length === 0}
-      cli={`strongroom project rename ${project.slug}${flags.join('')}`}
+      cli={shellLine`strongroom project rename ${project.slug} ${flags}`}
       onSubmit={() => rename.mutate()}
     >
       <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} autoFocus required />

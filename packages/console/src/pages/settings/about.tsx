@@ -4,6 +4,7 @@ import { Link } from '@tanstack/react-router'
 import { useOpenSession } from '../../session/session.ts'
 import { CopyLine, MonoId } from '../../ui/copy.tsx'
 import { Facts, Section } from '../../ui/page.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, Skeleton } from '../../ui/states.tsx'
 import { buildQuery, type ServedBuild } from './build.ts'
 import { namedConsoleQuery } from './queries.ts'
@@ -28,7 +29,7 @@ function Build({ build, files, isThisPage }: ServedBuild) {
   )
 }
 
-const command = (flag: string): string => `strongroom verify-console ${location.origin} ${flag}`
+const command = (flag: string): string => shellLine`strongroom verify-console ${location.origin} ${flag}`
 
 function ByLog({ named, served }: { readonly named: NamedConsole | null; readonly served: ServedBuild }) {
   if (!named)
@@ -84,7 +85,7 @@ export function About() {
         </Answer>
         <CopyLine
           label="Check it from outside, with the list that the command line was built with"
-          text={`strongroom verify-console ${location.origin}`}
+          text={shellLine`strongroom verify-console ${location.origin}`}
         />
         <p className="text-ink-2">
           End-to-end encryption in a browser trusts the JavaScript that the server sends, at every load, and a page

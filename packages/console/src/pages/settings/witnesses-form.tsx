@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextArea } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { witnessesQuery } from './queries.ts'
 
 export function WitnessesForm({ witnesses, onClose }: { readonly witnesses: readonly string[]; onClose(): void }) {
@@ -31,7 +31,7 @@ export function WitnessesForm({ witnesses, onClose }: { readonly witnesses: read
       busy={save.isPending}
       problem={save.error}
       disabled={listed.join() === witnesses.join()}
-      cli={`echo ${shellWord(JSON.stringify(body))} | strongroom api PUT /api/v1/platform/directory/witnesses --input -`}
+      cli={shellLine`echo ${JSON.stringify(body)} | strongroom api PUT /api/v1/platform/directory/witnesses --input -`}
       onSubmit={() => save.mutate()}
     >
       <TextArea

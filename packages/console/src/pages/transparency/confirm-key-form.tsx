@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { MonoId } from '../../ui/copy.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 interface ConfirmMembers {
@@ -39,7 +39,7 @@ export function ConfirmKeyForm({ keyId, owner, onClose }: ConfirmMembers) {
       action="They are the same"
       busy={confirm.isPending}
       problem={confirm.error}
-      cli={`strongroom trust pin ${shellWord(keyId)}`}
+      cli={shellLine`strongroom trust pin ${keyId}`}
       onSubmit={() => confirm.mutate()}
     >
       <p className="text-ink-2">

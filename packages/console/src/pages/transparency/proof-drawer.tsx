@@ -6,6 +6,7 @@ import { Drawer } from '../../ui/dialog.tsx'
 import { download } from '../../ui/download.ts'
 import { Facts, Section } from '../../ui/page.tsx'
 import { Seal } from '../../ui/seal.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer } from '../../ui/states.tsx'
 import { When } from '../../ui/when.tsx'
 import type { Names } from '../activity/filter-tokens.ts'
@@ -71,7 +72,7 @@ function ProofBody({ proof: { entry, head, documents, steps, file }, names }: Pr
               <ProofSteps leafHash={entry.leafHash} steps={steps} />
             </div>
           </details>
-          <CopyLine label="In a terminal" text={`strongroom log entries --from ${entry.index} --limit 1`} />
+          <CopyLine label="In a terminal" text={shellLine`strongroom log entries --from ${entry.index} --limit 1`} />
         </div>
       </Section>
     </>

@@ -8,6 +8,7 @@ import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
 import { CheckField } from '../../ui/field.tsx'
 import { Seal } from '../../ui/seal.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 
 const STEPS: readonly { readonly step: VerifyStep['step']; readonly words: string }[] = [
@@ -98,7 +99,7 @@ export function VerifyPanel({ verify: { run, steps } }: { readonly verify: Verif
       {run.error && <ProblemNote error={run.error} />}
       {isStarted && (
         <div className="max-w-xl">
-          <CopyLine label="Copy as CLI" text={`strongroom verify${isReplayed ? ' --replay' : ''}`} />
+          <CopyLine label="Copy as CLI" text={shellLine`strongroom verify ${isReplayed ? ['--replay'] : []}`} />
         </div>
       )}
     </section>

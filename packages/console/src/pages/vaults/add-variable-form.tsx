@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextArea, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import type { MatrixVault } from './environment-matrix.ts'
 
 interface Members {
@@ -42,7 +42,7 @@ export function AddVariableForm({ vault, name, suggested, onClose }: Members) {
       busy={add.isPending}
       problem={add.error}
       disabled={item.trim() === '' || value === ''}
-      cli={`strongroom set ${shellWord(`${vault.name}/${item.trim() || 'ITEM'}/${name}`)}`}
+      cli={shellLine`strongroom set ${`${vault.name}/${item.trim() || 'ITEM'}/${name}`}`}
       onSubmit={() => add.mutate()}
     >
       <TextField

@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 import { takeBack } from './restoring.ts'
 
@@ -43,7 +43,7 @@ export function ArchiveItemsForm({ vault, items, onClose, onDone }: Members) {
       action="Archive"
       busy={archive.isPending}
       problem={archive.error}
-      cli={items.map(({ name }) => `strongroom item archive ${shellWord(`${vault.name}/${name}`)}`).join(' && ')}
+      cli={items.map(({ name }) => shellLine`strongroom item archive ${`${vault.name}/${name}`}`).join(' && ')}
       onSubmit={() => archive.mutate()}
     >
       <p>Values are in no environment from then on, and references to them lead nowhere.</p>

@@ -3,7 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 import { takeBack } from './restoring.ts'
 
@@ -46,7 +46,7 @@ export function ArchiveVaultsForm({ vaults, onClose }: Members) {
       action="Archive"
       busy={archive.isPending}
       problem={archive.error}
-      cli={vaults.map(({ name }) => `strongroom vault archive ${shellWord(name)}`).join(' && ')}
+      cli={vaults.map(({ name }) => shellLine`strongroom vault archive ${name}`).join(' && ')}
       onSubmit={() => archive.mutate()}
     >
       <p>

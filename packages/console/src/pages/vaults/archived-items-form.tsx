@@ -4,7 +4,7 @@ import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, ProblemNote } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { archivedItemsQuery } from './queries.ts'
@@ -54,7 +54,7 @@ export function ArchivedItemsForm({ vault, onClose }: Members) {
             )
           }
         </Answer>
-        <CopyLine label="Copy as CLI" text={`strongroom item list ${shellWord(vault.name)} --archived`} />
+        <CopyLine label="Copy as CLI" text={shellLine`strongroom item list ${vault.name} --archived`} />
       </div>
     </Dialog>
   )

@@ -6,7 +6,7 @@ import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { Facts, Section } from '../../ui/page.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, ProblemNote } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { useNames } from './principals.ts'
@@ -68,7 +68,7 @@ export function Attest({ error, parts, name, kind, slug, children, attest }: Att
           action="Sign it"
           busy={sign.isPending}
           problem={sign.error}
-          cli={`strongroom ${kind} attest ${shellWord(slug)}`}
+          cli={shellLine`strongroom ${kind} attest ${slug}`}
           onSubmit={() => sign.mutate()}
         >
           <p>

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { CLASSIFICATIONS } from './classifications.ts'
 
 export function EditVaultForm({ vault, onClose }: { readonly vault: Vault; onClose(): void }) {
@@ -28,8 +28,8 @@ export function EditVaultForm({ vault, onClose }: { readonly vault: Vault; onClo
     },
   })
   const commands = [
-    isReclassified && `strongroom vault classify ${shellWord(vault.name)} ${classification}`,
-    isRenamed && `strongroom vault rename ${shellWord(vault.name)} ${shellWord(next || 'NAME')}`,
+    isReclassified && shellLine`strongroom vault classify ${vault.name} ${classification}`,
+    isRenamed && shellLine`strongroom vault rename ${vault.name} ${next || 'NAME'}`,
   ].filter(Boolean)
   return (
     <FormDialog

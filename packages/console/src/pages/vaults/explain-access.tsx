@@ -5,8 +5,9 @@ import { useOpenSession } from '../../session/session.ts'
 import { CopyLine } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { SelectField } from '../../ui/field.tsx'
+import { byName } from '../../ui/name-order.ts'
 import { Facts } from '../../ui/page.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Status } from '../../ui/status.tsx'
 import { explain } from './access-words.ts'
 import { principalsQuery, useNames } from './principals.ts'
@@ -35,13 +36,11 @@ export function ExplainAccess({ vaultName, holders, who: first, onClose }: Membe
     <Dialog title={`Access to ${vaultName}, explained`} open onClose={onClose}>
       <div className="grid gap-4 p-5">
         <SelectField label="Who" value={who} onChange={(event) => setWho(event.target.value)}>
-          {choices
-            .sort((a, b) => a.name.localeCompare(b.name))
-            .map(({ id, name: label }) => (
-              <option key={id} value={id}>
-                {label}
-              </option>
-            ))}
+          {choices.sort(byName).map(({ id, name: label }) => (
+            <option key={id} value={id}>
+              {label}
+            </option>
+          ))}
         </SelectField>
         <Facts
           of={[
@@ -58,7 +57,7 @@ export function ExplainAccess({ vaultName, holders, who: first, onClose }: Membe
           The list and the roles are signed and were verified here. That the server still hands out a wrapped key is its
           own word.
         </p>
-        <CopyLine label="Copy as CLI" text={`strongroom access explain ${shellWord(name)} ${shellWord(vaultName)}`} />
+        <CopyLine label="Copy as CLI" text={shellLine`strongroom access explain ${name} ${vaultName}`} />
       </div>
     </Dialog>
   )

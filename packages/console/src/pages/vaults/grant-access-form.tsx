@@ -4,7 +4,8 @@ import { useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { CheckField, SelectField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { byName } from '../../ui/name-order.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 import { ROLES } from './access-words.ts'
 import { type Principal, principalsQuery } from './principals.ts'
@@ -20,9 +21,7 @@ interface Members {
 }
 
 const choicesOf = (all: readonly Principal[], listed: readonly string[]): readonly Principal[] =>
-  all
-    .filter(({ principal, isActive }) => isActive && !listed.includes(principal))
-    .sort((a, b) => a.name.localeCompare(b.name))
+  all.filter(({ principal, isActive }) => isActive && !listed.includes(principal)).sort(byName)
 
 /** One entry more, or one with another role; everybody else stays. */
 export function GrantAccessForm({ target, roleWords, listed, entry, onClose }: Members) {
@@ -54,7 +53,7 @@ export function GrantAccessForm({ target, roleWords, listed, entry, onClose }: M
       busy={grant.isPending}
       problem={grant.error}
       disabled={who === '' || role === entry?.role || (isOwnLoss && !isSure)}
-      cli={`strongroom access grant ${shellWord(name || 'WHO')} ${role.toLowerCase()} --${target.kind} ${shellWord(target.name)}`}
+      cli={shellLine`strongroom access grant ${name || 'WHO'} ${role.toLowerCase()} --${target.kind} ${target.name}`}
       onSubmit={() => grant.mutate()}
     >
       {!entry && (

@@ -6,7 +6,7 @@ import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { diffOf, isSaved } from './env-diff.ts'
@@ -50,7 +50,7 @@ export function ImportEnvForm() {
       {save.error && <ProblemNote error={save.error} />}
       <CopyLine
         label="Copy as CLI"
-        text={`strongroom vault create ${shellWord(name.trim() || 'NAME')} && strongroom import dotenv .env --vault ${shellWord(name.trim() || 'NAME')}`}
+        text={shellLine`strongroom vault create ${name.trim() || 'NAME'} && strongroom import dotenv .env --vault ${name.trim() || 'NAME'}`}
       />
       <div>
         <Button type="submit" kind="primary" busy={save.isPending} disabled={text.trim() === '' || name.trim() === ''}>

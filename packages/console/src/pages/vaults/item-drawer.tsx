@@ -11,7 +11,7 @@ import { Drawer } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { Facts } from '../../ui/page.tsx'
 import { Seal } from '../../ui/seal.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, ProblemNote } from '../../ui/states.tsx'
 import { When } from '../../ui/when.tsx'
 import { ArchiveItemsForm } from './archive-items-form.tsx'
@@ -72,9 +72,9 @@ function DetailsEditor({ item, vaultName, onDone }: DetailsMembers & { onDone():
     save.mutate()
   }
   const names = [
-    name.trim() !== item.name && ` --name ${shellWord(name.trim() || 'NAME')}`,
-    website.trim() !== item.website && ` --website ${shellWord(website.trim() || "''")}`,
-  ].filter(Boolean)
+    ...(name.trim() === item.name ? [] : ['--name', name.trim() || 'NAME']),
+    ...(website.trim() === item.website ? [] : ['--website', website.trim()]),
+  ]
   return (
     <form onSubmit={submit} aria-label="Name and website" className="grid gap-3 border-b border-rule px-6 py-4">
       <TextField
@@ -87,10 +87,7 @@ function DetailsEditor({ item, vaultName, onDone }: DetailsMembers & { onDone():
       />
       <TextField label="Website" value={website} onChange={(event) => setWebsite(event.target.value)} inputMode="url" />
       {save.error && <ProblemNote error={save.error} />}
-      <CopyLine
-        label="Copy as CLI"
-        text={`strongroom item edit ${shellWord(`${vaultName}/${item.name}`)}${names.join('')}`}
-      />
+      <CopyLine label="Copy as CLI" text={shellLine`strongroom item edit ${`${vaultName}/${item.name}`} ${names}`} />
       <div className="flex gap-2">
         <Button type="submit" kind="primary" busy={save.isPending} disabled={name.trim() === '' || names.length === 0}>
           Sign and save

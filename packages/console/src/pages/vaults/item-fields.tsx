@@ -6,7 +6,7 @@ import { useStrongroom } from '../../session/session.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { CopyButton, CopyLine } from '../../ui/copy.tsx'
 import { Reveal } from '../../ui/reveal.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { type DraftField, emptyField, FieldInputs, fieldProblem, labelProblem, newFieldOf } from './field-inputs.tsx'
@@ -65,7 +65,7 @@ function FieldEditor({ vaultName, item, field, onDone }: EditMembers) {
     else onDone()
   }
   const isReady = field ? label !== '' && labelProblem(draft) === undefined : fieldProblem(draft) === undefined
-  const cli = `strongroom set ${shellWord(`${vaultName}/${item.name}/${field?.label ?? (label || 'FIELD')}`)}${draft.isEnvironmentVariable ? '' : ' --no-env'}`
+  const cli = shellLine`strongroom set ${`${vaultName}/${item.name}/${field?.label ?? (label || 'FIELD')}`} ${draft.isEnvironmentVariable ? [] : ['--no-env']}`
   return (
     <form
       onSubmit={submit}
@@ -130,7 +130,7 @@ function FieldRow({ vaultName, item, field, canWrite, onEdit }: RowMembers) {
           </Button>
           <Button onClick={() => setAsking(false)}>Keep it</Button>
           <div className="w-full">
-            <CopyLine label="Copy as CLI" text={`strongroom rm ${shellWord(`${vaultName}/${item.name}/${label}`)}`} />
+            <CopyLine label="Copy as CLI" text={shellLine`strongroom rm ${`${vaultName}/${item.name}/${label}`}`} />
           </div>
         </div>
       )}

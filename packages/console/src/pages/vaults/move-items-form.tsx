@@ -3,7 +3,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 import { vaultsQuery } from './queries.ts'
 
@@ -48,9 +48,7 @@ export function MoveItemsForm({ vault, items, onClose, onMoved }: Members) {
       problem={move.error}
       disabled={to === ''}
       cli={items
-        .map(
-          ({ name }) => `strongroom item move ${shellWord(`${vault.name}/${name}`)} ${shellWord(target?.name ?? 'TO')}`,
-        )
+        .map(({ name }) => shellLine`strongroom item move ${`${vault.name}/${name}`} ${target?.name ?? 'TO'}`)
         .join(' && ')}
       onSubmit={() => move.mutate()}
     >

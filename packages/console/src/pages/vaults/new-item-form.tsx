@@ -6,7 +6,7 @@ import { useStrongroom } from '../../session/session.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { type DraftField, emptyField, FieldInputs, fieldProblem, newFieldOf } from './field-inputs.tsx'
 
 interface Draft extends DraftField {
@@ -15,12 +15,12 @@ interface Draft extends DraftField {
 
 function commandFor(vault: string, name: string, website: string, fields: readonly Draft[]): string {
   const item = `${vault}/${name || 'ITEM'}`
-  const site = website === '' ? '' : ` --website ${shellWord(website)}`
+  const site = website === '' ? [] : ['--website', website]
   const sets = fields.map(({ label, isEnvironmentVariable }) => {
-    const ref = shellWord(`${item}/${label.trim() || 'FIELD'}`)
-    return `strongroom set ${ref}${isEnvironmentVariable ? '' : ' --no-env'}`
+    const ref = `${item}/${label.trim() || 'FIELD'}`
+    return shellLine`strongroom set ${ref} ${isEnvironmentVariable ? [] : ['--no-env']}`
   })
-  return [`strongroom item create ${shellWord(item)}${site}`, ...sets].join(' && ')
+  return [shellLine`strongroom item create ${item} ${site}`, ...sets].join(' && ')
 }
 
 interface Members {

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { CLASSIFICATIONS } from './classifications.ts'
 import { vaultsQuery } from './queries.ts'
 
@@ -31,7 +31,7 @@ export function NewVaultForm({ open, onClose }: { readonly open: boolean; onClos
       busy={create.isPending}
       problem={create.error}
       disabled={name.trim() === ''}
-      cli={`strongroom vault create ${shellWord(name.trim() || 'NAME')} --classification ${classification}`}
+      cli={shellLine`strongroom vault create ${name.trim() || 'NAME'} --classification ${classification}`}
       onSubmit={() => create.mutate()}
     >
       <TextField label="Name" value={name} onChange={(event) => setName(event.target.value)} autoFocus required />

@@ -5,7 +5,7 @@ import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { toast } from '../../ui/toast.tsx'
 import { type EnvLine, type EnvState, isSaved } from './env-diff.ts'
@@ -112,7 +112,7 @@ export function PasteEnvForm({ vault: { vaultId, name }, items, onClose }: Membe
       busy={compare.isPending || save.isPending}
       problem={save.error ?? compare.error}
       disabled={lines ? wanted === 0 || (isMaking && into.trim() === '') : text.trim() === ''}
-      cli={`strongroom import dotenv .env --vault ${shellWord(name)}`}
+      cli={shellLine`strongroom import dotenv .env --vault ${name}`}
       onSubmit={() => (lines ? save.mutate() : compare.mutate())}
     >
       {lines ? (

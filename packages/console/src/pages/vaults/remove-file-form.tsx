@@ -2,7 +2,7 @@ import type { Attachment } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 interface Members {
@@ -32,7 +32,7 @@ export function RemoveFileForm({ vault, file, itemName, onClose }: Members) {
       name={file.name}
       busy={remove.isPending}
       problem={remove.error}
-      cli={`strongroom file rm ${shellWord(`${vault.name}/${itemName}/${file.name}`)}`}
+      cli={shellLine`strongroom file rm ${`${vault.name}/${itemName}/${file.name}`}`}
       onSubmit={() => remove.mutate()}
     >
       <p>{itemName} lists it no more, in a version that you sign. It cannot be taken back from here.</p>

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 
 interface Members {
   readonly vault: { readonly vaultId: string; readonly name: string }
@@ -34,7 +34,7 @@ export function RenameFileForm({ vault, file, itemName, onClose }: Members) {
       busy={rename.isPending}
       problem={rename.error}
       disabled={name.trim() === '' || name.trim() === file.name}
-      cli={`strongroom file move ${shellWord(`${place}/${file.name}`)} ${shellWord(`${place}/${name.trim() || 'NAME'}`)}`}
+      cli={shellLine`strongroom file move ${`${place}/${file.name}`} ${`${place}/${name.trim() || 'NAME'}`}`}
       onSubmit={() => rename.mutate()}
     >
       <TextField

@@ -2,7 +2,7 @@ import type { Vault } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 export function RestoreVaultForm({ vault, onClose }: { readonly vault: Vault; onClose(): void }) {
@@ -25,7 +25,7 @@ export function RestoreVaultForm({ vault, onClose }: { readonly vault: Vault; on
       action="Sign and restore"
       busy={restore.isPending}
       problem={restore.error}
-      cli={`strongroom vault restore ${shellWord(vault.name)}`}
+      cli={shellLine`strongroom vault restore ${vault.name}`}
       onSubmit={() => restore.mutate()}
     >
       <p>

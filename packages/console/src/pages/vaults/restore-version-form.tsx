@@ -1,5 +1,5 @@
 import { FormDialog } from '../../ui/dialog.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import type { ShownVersion } from './item-version.ts'
 import type { ShownItem } from './queries.ts'
 import { type Restored, useVersionRestore } from './restored-version.tsx'
@@ -38,7 +38,7 @@ export function RestoreVersionForm({ vaultName, item, past, onClose, onRestored 
       action="Sign and restore"
       busy={restore.isPending}
       problem={restore.error}
-      cli={`strongroom item restore ${shellWord(`${vaultName}/${item.name}`)} --version ${past.version}`}
+      cli={shellLine`strongroom item restore ${`${vaultName}/${item.name}`} --version ${past.version}`}
       onSubmit={() => restore.mutate(past.version)}
     >
       <ul aria-label="What changes" className="list-disc pl-4">

@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { CheckField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 interface Members {
@@ -35,7 +35,7 @@ export function RevokeAccessForm({ target, entry, onClose }: Members) {
       for (const key of [target.kind, 'agents', 'agent']) await queries.invalidateQueries({ queryKey: [key] })
     },
   })
-  const flags = `${isDeferred ? ' --defer' : ''}${isSelf ? ' --allow-self' : ''}`
+  const flags = [...(isDeferred ? ['--defer'] : []), ...(isSelf ? ['--allow-self'] : [])]
   return (
     <FormDialog
       title={`Take ${target.name} back from ${entry.name}`}
@@ -46,7 +46,7 @@ export function RevokeAccessForm({ target, entry, onClose }: Members) {
       busy={revoke.isPending}
       problem={revoke.error}
       disabled={isSelf && !isSure}
-      cli={`strongroom access revoke ${shellWord(entry.name)} --${target.kind} ${shellWord(target.name)}${flags}`}
+      cli={shellLine`strongroom access revoke ${entry.name} --${target.kind} ${target.name} ${flags}`}
       onSubmit={() => revoke.mutate()}
     >
       {isVault ? (

@@ -5,7 +5,7 @@ import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, FormDialog } from '../../ui/dialog.tsx'
 import { SelectField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 
 type Reason = NonNullable<RotateVaultKey['reason']>
 
@@ -71,7 +71,7 @@ export function RotateKeyForm({ vault, holders, isRest = false, onClose }: Membe
       action={isRest ? 'Encrypt anew' : 'Rotate the key'}
       busy={rotate.isPending}
       problem={rotate.error}
-      cli={`strongroom vault rotate ${shellWord(vault.name)}`}
+      cli={shellLine`strongroom vault rotate ${vault.name}`}
       onSubmit={() => rotate.mutate()}
     >
       <p>

@@ -5,6 +5,7 @@ import { useMemo, useState } from 'react'
 import { useOpenSession, useStrongroom } from '../../session/session.ts'
 import { TextField } from '../../ui/field.tsx'
 import { Section } from '../../ui/page.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, Empty } from '../../ui/states.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { FilesTable } from './files-table.tsx'
@@ -67,7 +68,7 @@ export function VaultFilesPage() {
       <Answer of={files} what="the files of this vault">
         {(all) =>
           all.length === 0 ? (
-            <Empty title="No files yet" cli={`strongroom file put server.pem '${name || 'vault'}/tls'`}>
+            <Empty title="No files yet" cli={shellLine`strongroom file put server.pem ${`${name || 'vault'}/tls`}`}>
               <p>Certificates, key files, exports: of any size, encrypted in this page before they leave.</p>
             </Empty>
           ) : (

@@ -5,6 +5,8 @@ import { useMemo, useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { FilterField } from '../../ui/filter.tsx'
+import { sortedNames } from '../../ui/name-order.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, Empty } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { When } from '../../ui/when.tsx'
@@ -37,7 +39,7 @@ const columnsIn = (vaultId: string): readonly Column<ItemSummary>[] => [
     grows: true,
     cell: ({ labels }) => (
       <code className="max-sm:break-all" title={labels.join(', ')}>
-        {[...labels].sort().join('  ')}
+        {sortedNames(labels).join('  ')}
       </code>
     ),
   },
@@ -147,7 +149,7 @@ export function VaultItemsPage() {
       <Answer of={items} what="this vault">
         {(all) =>
           all.length === 0 ? (
-            <Empty title="Nothing in it yet" cli={`strongroom set '${place.name}/app/API_KEY'`}>
+            <Empty title="Nothing in it yet" cli={shellLine`strongroom set ${`${place.name}/app/API_KEY`}`}>
               <p>Paste a .env, or add an item. Values are encrypted in this page.</p>
             </Empty>
           ) : (

@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useStrongroom } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 export function DeleteWebhookForm({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; onClose(): void }) {
@@ -29,7 +30,7 @@ export function DeleteWebhookForm({ endpoint, onClose }: { readonly endpoint: We
       action="Delete"
       busy={remove.isPending}
       problem={remove.error}
-      cli={`strongroom webhook rm ${webhookId}`}
+      cli={shellLine`strongroom webhook rm ${webhookId}`}
       onSubmit={() => remove.mutate()}
     >
       <p>

@@ -5,7 +5,7 @@ import { Button } from '../../ui/button.tsx'
 import { CopyBlock, CopyLine, MonoId } from '../../ui/copy.tsx'
 import { Drawer } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/page.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { When } from '../../ui/when.tsx'
 import { AttemptDetails } from './attempt-details.tsx'
@@ -30,10 +30,13 @@ function Resend({ endpoint, delivery }: { readonly endpoint: WebhookEndpoint; re
         <span className="text-label text-ink-3">With the id it has always had: a receiver that has it knows it.</span>
       </div>
       {resend.error && <ProblemNote error={resend.error} />}
-      <CopyLine label="Copy as CLI" text={`strongroom webhook resend ${endpoint.webhookId} ${delivery.deliveryId}`} />
+      <CopyLine
+        label="Copy as CLI"
+        text={shellLine`strongroom webhook resend ${endpoint.webhookId} ${delivery.deliveryId}`}
+      />
       <CopyLine
         label="Hear such events on your own machine"
-        text={`strongroom webhook listen --events ${shellWord(delivery.eventType)} --forward-to localhost:3000/hooks`}
+        text={shellLine`strongroom webhook listen --events ${delivery.eventType} --forward-to localhost:3000/hooks`}
       />
     </div>
   )

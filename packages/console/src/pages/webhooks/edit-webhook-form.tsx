@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { EventTypesField, patternsOf, patternsProblem } from './event-types-field.tsx'
 
 export function EditWebhookForm({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; onClose(): void }) {
@@ -27,9 +27,11 @@ export function EditWebhookForm({ endpoint, onClose }: { readonly endpoint: Webh
     },
   })
   const flags = [
-    `--url ${shellWord(url.trim())}`,
-    `--events ${shellWord(patternsOf(events).join(','))}`,
-    ...(description === endpoint.description ? [] : [`--description ${shellWord(description.trim())}`]),
+    '--url',
+    url.trim(),
+    '--events',
+    patternsOf(events).join(','),
+    ...(description === endpoint.description ? [] : ['--description', description.trim()]),
   ]
   return (
     <FormDialog
@@ -40,7 +42,7 @@ export function EditWebhookForm({ endpoint, onClose }: { readonly endpoint: Webh
       busy={save.isPending}
       problem={save.error}
       disabled={url.trim() === '' || patternsOf(events).length === 0 || patternsProblem(events) !== undefined}
-      cli={`strongroom webhook update ${endpoint.webhookId} ${flags.join(' ')}`}
+      cli={shellLine`strongroom webhook update ${endpoint.webhookId} ${flags}`}
       onSubmit={() => save.mutate()}
     >
       <TextField label="Address" type="url" value={url} onChange={({ target }) => setUrl(target.value)} required />

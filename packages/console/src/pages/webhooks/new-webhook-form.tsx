@@ -4,7 +4,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { Dialog, FormDialog } from '../../ui/dialog.tsx'
 import { CheckField, TextField } from '../../ui/field.tsx'
-import { shellWord } from '../../ui/shell-word.ts'
+import { shellLine } from '../../ui/shell-line.ts'
 import { EventTypesField, patternsOf, patternsProblem } from './event-types-field.tsx'
 import { SigningSecret, useShownOnce } from './signing-secret.tsx'
 
@@ -49,8 +49,8 @@ export function NewWebhookForm({ onClose }: { onClose(): void }) {
       </Dialog>
     )
   const flags = [
-    ...(events.trim() === '*' ? [] : [`--events ${shellWord(patternsOf(events).join(','))}`]),
-    ...(description.trim() === '' ? [] : [`--description ${shellWord(description.trim())}`]),
+    ...(events.trim() === '*' ? [] : ['--events', patternsOf(events).join(',')]),
+    ...(description.trim() === '' ? [] : ['--description', description.trim()]),
     ...(isPublic ? ['--ed25519'] : []),
   ]
   return (
@@ -62,11 +62,7 @@ export function NewWebhookForm({ onClose }: { onClose(): void }) {
       busy={create.isPending}
       problem={create.error}
       disabled={url.trim() === '' || patternsOf(events).length === 0 || patternsProblem(events) !== undefined}
-      cli={[
-        'strongroom webhook create',
-        shellWord(url.trim() || 'https://hooks.example.com/strongroom'),
-        ...flags,
-      ].join(' ')}
+      cli={shellLine`strongroom webhook create ${url.trim() || 'https://hooks.example.com/strongroom'} ${flags}`}
       onSubmit={() => create.mutate()}
     >
       <TextField

@@ -2,6 +2,7 @@ import type { WebhookEndpoint } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { Dialog, FormDialog } from '../../ui/dialog.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { SigningSecret, useShownOnce } from './signing-secret.tsx'
 
 export function RotateSecretForm({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; onClose(): void }) {
@@ -34,7 +35,7 @@ export function RotateSecretForm({ endpoint, onClose }: { readonly endpoint: Web
       action="Make a new secret"
       busy={rotate.isPending}
       problem={rotate.error}
-      cli={`strongroom webhook rotate ${endpoint.webhookId}`}
+      cli={shellLine`strongroom webhook rotate ${endpoint.webhookId}`}
       onSubmit={() => rotate.mutate()}
     >
       <p>

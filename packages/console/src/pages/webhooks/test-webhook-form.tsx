@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField } from '../../ui/field.tsx'
+import { shellLine } from '../../ui/shell-line.ts'
 import { eventTypesQuery } from './queries.ts'
 import { answerText } from './webhook-words.tsx'
 
@@ -29,7 +30,7 @@ export function TestWebhookForm({ endpoint, onClose }: { readonly endpoint: Webh
       action={test.data ? 'Send another' : 'Send'}
       busy={test.isPending}
       problem={test.error}
-      cli={`strongroom webhook test ${endpoint.webhookId}${eventType === DEFAULT ? '' : ` --event ${eventType}`}`}
+      cli={shellLine`strongroom webhook test ${endpoint.webhookId} ${eventType === DEFAULT ? [] : ['--event', eventType]}`}
       onSubmit={() => test.mutate()}
     >
       <p>A synthetic event goes to {endpoint.url} now, signed like every other, also if the endpoint is disabled.</p>
