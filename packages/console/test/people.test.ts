@@ -3,7 +3,8 @@ import { startWorld, type Tab, visit, type World } from './world.ts'
 
 // People and groups in the console: invited by a link that travels another way, signed for after comparing words, given roles, removed.
 // Seen red: an endorsement without comparing, a removal without the typed address, roles of a group that are not saved, a tenant
-// that is archived at a press, or not at all.
+// that is archived at a press, or not at all; somebody who waits to be confirmed told that the passphrase is wrong, without the words that
+// whoever confirms asks for.
 
 let world: World
 beforeAll(async () => {
@@ -33,6 +34,11 @@ it('invites somebody, compares the words of their key, signs, and they come in',
   await dora.page.getByRole('checkbox', { name: 'I stored it another way' }).check({ timeout: 60_000 })
   await button(dora, 'Go on').click()
   const words = String(await dora.page.getByRole('main').getByRole('strong').textContent())
+  await dora.page.getByRole('link', { name: 'Sign in' }).click()
+  await dora.page.getByLabel('Passphrase').fill(PASSPHRASE)
+  await button(dora, 'Sign in').click()
+  await dora.page.getByRole('alert').getByText('not_confirmed').waitFor()
+  await dora.page.getByRole('alert').getByText(`over the phone: ${words}.`).waitFor()
 
   await visit(tab, '/people/invites')
   await button(tab, 'Compare and sign for dora@northwind.example').click()
@@ -42,8 +48,6 @@ it('invites somebody, compares the words of their key, signs, and they come in',
   await button(tab, 'Sign').click()
   await page.getByText('dora@northwind.example is one of you').first().waitFor()
 
-  await dora.page.getByRole('link', { name: 'Sign in' }).click()
-  await dora.page.getByLabel('Passphrase').fill(PASSPHRASE)
   await button(dora, 'Sign in').click()
   await dora.page.locator('nav[aria-label=Places]').waitFor({ state: 'attached' })
   await visit(dora, '/people')

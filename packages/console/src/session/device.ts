@@ -9,7 +9,10 @@ export interface Device {
   /** `SRD1-…` */
   readonly deviceSecret: string
   readonly trustAnchor: string
+  /** Empty for whoever has joined and was never signed in here. */
   readonly lastKdf: string
+  /** The words of their key until then: whoever confirms it asks for them. */
+  readonly words?: string
 }
 
 interface Kept {

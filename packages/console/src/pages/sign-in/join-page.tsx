@@ -27,8 +27,9 @@ export function JoinPage() {
       const options = { baseUrl: location.origin, link: link.trim(), passphrase: passphrase.first }
       const answer = await askKeys({ kind: 'join', options })
       const made = { joined: answer.joined, codes: answer.codes } as Joined
-      const { email, trustAnchor } = made.joined
-      await rememberDevice({ email, trustAnchor, lastKdf: '', deviceSecret: made.codes.deviceSecret })
+      const { email, trustAnchor, kid } = made.joined
+      const { deviceSecret } = made.codes
+      await rememberDevice({ email, trustAnchor, lastKdf: '', deviceSecret, words: keyWords(kid) })
       history.replaceState(null, '', '/join')
       return made
     },

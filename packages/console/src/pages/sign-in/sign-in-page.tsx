@@ -1,7 +1,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useEffect, useState } from 'react'
 import { type Device, forgetDevice, installationId, knownDevice, rememberDevice } from '../../session/device.ts'
-import { askKeys, type OpenedPerson } from '../../session/key-questions.ts'
+import { askKeys, KeyError, type OpenedPerson } from '../../session/key-questions.ts'
 import { leaveOthers, openSession, type Session } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { TextField } from '../../ui/field.tsx'
@@ -14,6 +14,18 @@ const BECAUSE = {
   ended: 'Your session has ended.',
   locked: 'Locked. Your keys are gone from this page.',
 } as const
+
+/** Who has joined and is not confirmed yet is refused like one whose passphrase is wrong: the server tells nobody which it is. */
+function explainWait(error: unknown, device: Device | null | undefined): never {
+  const isWaiting = device?.lastKdf === '' && error instanceof KeyError && error.code === 'login_failed'
+  if (!isWaiting) throw error
+  const read = device.words === undefined ? '' : ` Read them the words of your key over the phone: ${device.words}.`
+  throw new KeyError({
+    code: 'not_confirmed',
+    message: 'Your key may not be confirmed yet, or the passphrase is not right.',
+    hint: `Ask whoever invited you: they confirm it in their console, under People & groups, Invites.${read} Then sign in here.`,
+  })
+}
 
 /** Undefined until this browser has looked, null where it knows nobody. */
 function useDevice(): readonly [Device | null | undefined, () => void] {
@@ -50,7 +62,7 @@ export function SignInPage({ session }: { readonly session: Session & { readonly
           // Whoever has just joined has not stretched anything here yet.
           lastKdf: lastKdf || undefined,
         },
-      })
+      }).catch((error: unknown) => explainWait(error, device))
       const opened = person as OpenedPerson
       await rememberDevice({ email, deviceSecret, trustAnchor: opened.trustAnchor, lastKdf: opened.kdf })
       await openSession(opened)
