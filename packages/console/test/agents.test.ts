@@ -15,7 +15,7 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 // another key than the pasted one, a rotation that tells the server before the new bundle is stored, a vault whose key counts without
 // being held, a second budget, a group or an expiry that does not count in a comparison, a wizard that does not send the limits, a day
 // that is chosen and not named, an agent that has expired and is called active, lines for .mcp.json without the agent; of a simulated call,
-// an answer that outlives its question, a vault that is not the chosen one, an address that is not sent.
+// an answer that outlives its question, a vault that is not the chosen one, an address that is not sent. Continue after a copy that the browser refused.
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -106,6 +106,15 @@ it('makes an agent by keyboard, whose bundle reads a secret elsewhere, and shows
   await pressOn(page, button(tab, 'Make its key and create checkout-bot-2'))
   await button(tab, 'Download bundle').waitFor({ timeout: 60_000 })
   await expect.poll(() => button(tab, 'Continue').isDisabled()).toBe(true)
+  // What the browser did not take is stored nowhere.
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new DOMException('refused', 'NotAllowedError'))
+  })
+  await pressOn(page, button(tab, 'Copy bundle'))
+  await expect.poll(() => page.getByLabel('Copy it by hand').inputValue()).toMatch(/^srb1\./)
+  await page.keyboard.press('Escape')
+  await page.evaluate(() => Reflect.deleteProperty(navigator.clipboard, 'writeText'))
+  expect(await button(tab, 'Continue').isDisabled()).toBe(true)
   const bundle = await downloadBy(page, () => pressOn(page, button(tab, 'Download bundle')))
   await pressOn(page, button(tab, 'Continue'))
   await pressOn(page, button(tab, 'Wrap 1 vault key'))

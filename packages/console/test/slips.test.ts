@@ -4,7 +4,8 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 
 // What a hand does by accident. Catches: a press beside a form that throws away what was typed, or what was shown this once; a double click
 // that makes something twice and shows the refusal of the second in place of the first. Seen red: an invite whose link nobody ever saw, a value
-// that was typed and gone, what was copied told again after a lock to whoever came in next.
+// that was typed and gone, what was copied told again after a lock to whoever came in next. And what the browser does not do for the hand:
+// a copy that it refuses and nobody hears of, a revealed value that stays in sight for it, a key that counts as stored.
 
 let world: World
 let tab: Tab
@@ -82,6 +83,52 @@ it('keeps a value that is being typed in the drawer of an item', async () => {
   await page.keyboard.press('Escape')
   await pressBeside()
   await dialog().waitFor({ state: 'detached' })
+})
+
+it('says what the browser did not let it copy, and shows it for copying by hand', async () => {
+  const { prodId, itemId } = world.demo
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new DOMException('refused', 'NotAllowedError'))
+  })
+  const byHand = page.getByLabel('Copy it by hand')
+  const chosen = () =>
+    byHand.evaluate((area: HTMLTextAreaElement) => area.value.slice(area.selectionStart, area.selectionEnd))
+  const putAway = async (): Promise<void> => {
+    await page.keyboard.press('Escape')
+    await byHand.waitFor({ state: 'detached' })
+  }
+  await visit(tab, '/vaults')
+  await page.keyboard.press('Control+k')
+  await page.getByRole('option', { name: 'Copy a link to this page' }).click()
+  await byHand.waitFor()
+  await expect.poll(chosen).toBe(`${world.server.url}/vaults`)
+  await putAway()
+  await press('New vault')
+  await dialog().getByRole('button', { name: 'Copy as CLI' }).click()
+  await byHand.waitFor()
+  await expect.poll(chosen).toBe('strongroom vault create NAME --classification confidential')
+  await putAway()
+  await dialog().getByLabel('Name').waitFor()
+  await press('Cancel')
+
+  await visit(tab, `/vaults/${prodId}?item=${itemId}`)
+  await press(`${itemId.slice(0, 6)}…${itemId.slice(-6)}, copy ${itemId}`)
+  await byHand.waitFor()
+  await expect.poll(chosen).toBe(itemId)
+  await putAway()
+  await page.getByRole('button', { name: /^Reveal note/ }).focus()
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Enter')
+  await press('Copy the value of note')
+  await byHand.waitFor()
+  await expect.poll(chosen).toBe('rotated every quarter')
+  expect(await page.getByRole('button', { name: 'Clear the clipboard', includeHidden: true }).count()).toBe(0)
+  // Gone with what is hidden, whichever way it is.
+  await page
+    .getByRole('button', { name: 'Hide note', includeHidden: true })
+    .evaluate((hide: HTMLButtonElement) => hide.click())
+  await byHand.waitFor({ state: 'detached' })
+  await page.evaluate(() => Reflect.deleteProperty(navigator.clipboard, 'writeText'))
 })
 
 it('tells nobody after a lock what was done before it', async () => {

@@ -5,6 +5,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { Command } from 'cmdk'
 import { type ReactNode, useState } from 'react'
 import { lock, onLock, useStrongroom } from '../session/session.ts'
+import { copyText } from '../ui/clipboard.ts'
 import { useFocusBack } from '../ui/focus-back.ts'
 import { toast } from '../ui/toast.tsx'
 import { PLACES } from './places.ts'
@@ -99,7 +100,7 @@ export function Palette({ open, onClose }: { readonly open: boolean; onClose(): 
     onClose()
     work()
   }
-  const copy = (line: string): void => void navigator.clipboard.writeText(line).then(() => toast(`Copied ${line}`))
+  const copy = (line: string): void => void copyText(line).then((isCopied) => isCopied && toast(`Copied ${line}`))
   const openHit = (hit: SearchHit): void => {
     remember(hit)
     act(() => void navigate({ ...placeOf(hit) }))()

@@ -4,6 +4,7 @@ import { CircleHelp, Lock, Menu as MenuIcon, Search, SunMoon, UserRound } from '
 import { lazy, Suspense, useEffect, useState } from 'react'
 import { lock, signOut, useOpenSession } from '../session/session.ts'
 import { buttonClasses, IconButton } from '../ui/button.tsx'
+import { CopyByHand } from '../ui/copy-by-hand.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { Rail } from './rail.tsx'
@@ -107,6 +108,7 @@ export function Shell() {
         {palette && <Palette open onClose={() => setPalette(false)} />}
         {help && <Shortcuts open onClose={() => setHelp(false)} />}
       </Suspense>
+      <CopyByHand />
       <Toasts />
     </>
   )

@@ -2,20 +2,20 @@ import { Check, Copy } from 'lucide-react'
 import { Fragment, useEffect, useState } from 'react'
 import { Button, IconButton } from './button.tsx'
 import { classes } from './classes.ts'
+import { copyText } from './clipboard.ts'
 
-/** Copies a text, and says for a moment that it did. */
-export function useCopy(): readonly [copied: boolean, copy: (text: string) => void] {
+/** Copies a text, and says for a moment that it did. Where the browser refuses, the text is shown, and the answer is false. */
+export function useCopy(): readonly [copied: boolean, copy: (text: string) => Promise<boolean>] {
   const [at, setAt] = useState(0)
   useEffect(() => {
     if (at === 0) return
     const timer = setTimeout(() => setAt(0), 1500)
     return () => clearTimeout(timer)
   }, [at])
-  const copy = (text: string): void => {
-    void navigator.clipboard.writeText(text).then(
-      () => setAt(Date.now()),
-      () => setAt(0),
-    )
+  const copy = async (text: string): Promise<boolean> => {
+    const isCopied = await copyText(text)
+    setAt(isCopied ? Date.now() : 0)
+    return isCopied
   }
   return [at !== 0, copy]
 }

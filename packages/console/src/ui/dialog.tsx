@@ -20,6 +20,14 @@ interface Members {
 // As high as what it lies over: what is opened later comes later in the page, and dims a drawer below it.
 const OVERLAY = 'fixed inset-0 z-50 bg-[rgb(0_0_0/0.35)]'
 
+/** Over another one, which takes the focus back before this one has its turn, a field that wants it is given it again. */
+function focusFirst(event: Event): void {
+  const first = event.currentTarget instanceof HTMLElement && event.currentTarget.querySelector('[data-first=true]')
+  if (!(first instanceof HTMLElement)) return
+  event.preventDefault()
+  first.focus()
+}
+
 type FrameMembers = Members & { readonly place: string }
 
 function Frame({ title, open, onClose, children, place, closesBy = 'anything' }: FrameMembers) {
@@ -31,6 +39,7 @@ function Frame({ title, open, onClose, children, place, closesBy = 'anything' }:
         <Radix.Overlay className={OVERLAY} />
         <Radix.Content
           aria-describedby={undefined}
+          onOpenAutoFocus={focusFirst}
           onCloseAutoFocus={focusBack}
           onPointerDownOutside={stayUnless(closesBy === 'anything')}
           onEscapeKeyDown={stayUnless(closesBy !== 'buttons')}

@@ -45,7 +45,15 @@ export function Field({
 export function TextField({ label, hint, error, className, ...rest }: FieldMembers & ComponentProps<'input'>) {
   return (
     <Field label={label} hint={hint} error={error}>
-      {(wired) => <input {...wired} className={classes(inputClasses, className)} autoComplete="off" {...rest} />}
+      {(wired) => (
+        <input
+          {...wired}
+          data-first={rest.autoFocus}
+          className={classes(inputClasses, className)}
+          autoComplete="off"
+          {...rest}
+        />
+      )}
     </Field>
   )
 }
@@ -53,7 +61,15 @@ export function TextField({ label, hint, error, className, ...rest }: FieldMembe
 export function TextArea({ label, hint, error, className, ...rest }: FieldMembers & ComponentProps<'textarea'>) {
   return (
     <Field label={label} hint={hint} error={error}>
-      {(wired) => <textarea {...wired} className={classes(inputClasses, 'py-1.5', className)} rows={5} {...rest} />}
+      {(wired) => (
+        <textarea
+          {...wired}
+          data-first={rest.autoFocus}
+          className={classes(inputClasses, 'py-1.5', className)}
+          rows={5}
+          {...rest}
+        />
+      )}
     </Field>
   )
 }

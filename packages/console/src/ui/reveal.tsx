@@ -4,8 +4,10 @@ import { useEffect, useRef, useState } from 'react'
 import { onLock } from '../session/session.ts'
 import { Button } from './button.tsx'
 import { classes } from './classes.ts'
+import { forgetText } from './clipboard.ts'
 import { useCopy } from './copy.tsx'
 import { ProblemNote } from './states.tsx'
+import { toast } from './toast.tsx'
 
 const HOLD_MS = 600
 const SHOWN_MS = 30_000
@@ -26,9 +28,14 @@ function Shown({ label, value, onHide }: { readonly label: string; readonly valu
     return () => {
       clearTimeout(timer)
       shown.delete(onHide)
+      forgetText(value)
     }
-  }, [onHide])
-  const clear = (): void => void navigator.clipboard.writeText('').then(() => setOnClipboard(false))
+  }, [onHide, value])
+  const clear = (): void =>
+    void navigator.clipboard.writeText('').then(
+      () => setOnClipboard(false),
+      () => toast('The browser did not let this page clear the clipboard. Copy something else over it.'),
+    )
   return (
     <span className="grid w-full gap-1">
       <code
@@ -42,10 +49,7 @@ function Shown({ label, value, onHide }: { readonly label: string; readonly valu
         <Button
           kind="quiet"
           aria-label={`Copy the value of ${label}`}
-          onClick={() => {
-            copy(value)
-            setOnClipboard(true)
-          }}
+          onClick={() => void copy(value).then((isCopied) => setOnClipboard((before) => before || isCopied))}
         >
           {copied ? 'Copied' : 'Copy the value'}
         </Button>

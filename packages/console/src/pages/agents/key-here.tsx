@@ -118,7 +118,9 @@ function SaveKey({ made, isSaved, onSaved, onContinue }: KeysMembers & { readonl
             Download bundle
           </Button>
           <Button onClick={() => keep(() => download(pemName(made), made.pem.reveal()))}>Download PEM</Button>
-          <Button onClick={() => keep(() => copy(made.bundle.reveal()))}>{copied ? 'Copied' : 'Copy bundle'}</Button>
+          <Button onClick={() => void copy(made.bundle.reveal()).then((isCopied) => isCopied && onSaved(true))}>
+            {copied ? 'Copied' : 'Copy bundle'}
+          </Button>
         </div>
       </div>
       <CheckField

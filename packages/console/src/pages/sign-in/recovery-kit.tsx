@@ -2,6 +2,7 @@ import type { Codes } from '@strongroom/sdk'
 import { useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
+import { CopyByHand } from '../../ui/copy-by-hand.tsx'
 import { download } from '../../ui/download.ts'
 import { CheckField } from '../../ui/field.tsx'
 import { SignInCard } from './card.tsx'
@@ -49,6 +50,7 @@ export function RecoveryKit({ email, codes, onDone }: KitMembers) {
       <Button disabled={!isSaved} onClick={onDone}>
         Go on
       </Button>
+      <CopyByHand />
     </SignInCard>
   )
 }
