@@ -10,16 +10,18 @@ interface KitMembers {
   readonly email: string
   readonly codes: Codes
   readonly action: string
+  /** What this kit means for the one before. */
+  readonly says: string
   readonly busy?: boolean
   onDone(): void
 }
 
 /** Two codes, shown once, in a dialog. */
-export function KitToKeep({ email, codes, action, busy = false, onDone }: KitMembers) {
+export function KitToKeep({ email, codes, action, says, busy = false, onDone }: KitMembers) {
   const [isSaved, setSaved] = useState(false)
   return (
     <div className="grid gap-4 p-5">
-      <p>Shown this once. The kit you had before is worth nothing any more; keep this one offline.</p>
+      <p>{says} It is shown this once: keep it offline.</p>
       <CopyLine label="Device secret" text={codes.deviceSecret} />
       <CopyLine label="Recovery code" text={codes.recoveryCode} />
       <div>

@@ -20,7 +20,13 @@ export function RecoveryCodeForm({ onClose }: { onClose(): void }) {
   if (renew.data)
     return (
       <Dialog title="Your new recovery kit" open onClose={onClose} closesBy="buttons">
-        <KitToKeep email={person.email} codes={renew.data} action="Done" onDone={onClose} />
+        <KitToKeep
+          email={person.email}
+          codes={renew.data}
+          says="The kit you had before is worth nothing any more."
+          action="Done"
+          onDone={onClose}
+        />
       </Dialog>
     )
   return (

@@ -1,5 +1,5 @@
 import { decodePem } from '@strongroom/protocol'
-import { keyWords } from '@strongroom/sdk'
+import { ApiError, keyWords } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { askKeys, type PreparedKeys } from '../../session/key-questions.ts'
@@ -16,11 +16,15 @@ interface Ready {
   readonly deviceSecret: string
 }
 
+/** The server answered, and the answer was no. */
+const wasRefused = (error: unknown): boolean => error instanceof ApiError && error.status < 500
+
 /** The old key hands every vault key to the new one; the log refuses a batch that lacks one. All of it or nothing. */
 function useHandOver() {
   const { strongroom, client, person } = useOpenSession()
   const queries = useQueryClient()
   const [progress, setProgress] = useState('')
+  const [isUnknown, setUnknown] = useState(false)
   const handOver = useMutation({
     mutationFn: async ({ privateKey, sealed }: PreparedKeys) => {
       const { bundleVersion, privateBundle, recovery } = sealed
@@ -29,16 +33,20 @@ function useHandOver() {
           keys: { material: decodePem(privateKey) },
           // It is sealed for the server already, and comes with the change.
           save: () => undefined,
-          submit: ({ event, replacements }) =>
-            client.userKeys.rotate({
-              body: {
-                event,
-                replacements: [...replacements],
-                bundleVersion,
-                privateBundle,
-                ...(recovery && { recovery }),
-              },
-            }),
+          submit: async ({ event, replacements }) => {
+            const body = {
+              event,
+              replacements: [...replacements],
+              bundleVersion,
+              privateBundle,
+              ...(recovery && { recovery }),
+            }
+            return client.userKeys.rotate({ body }).catch((error: unknown) => {
+              // A refusal after one that nobody heard the answer of says nothing of the first.
+              if (!wasRefused(error)) setUnknown(true)
+              throw error
+            })
+          },
         },
         { onProgress: (at, total) => setProgress(`${at} of ${total} vault keys`) },
       )
@@ -47,12 +55,24 @@ function useHandOver() {
       return done
     },
   })
-  return { handOver, progress }
+  return { handOver, progress, isUnknown }
 }
+
+const NotYet = () => (
+  <p className="text-label text-ink-3">Nothing has changed yet. If you close this now, your old key and kit stay.</p>
+)
+
+const MayBeDone = () => (
+  <p role="status">
+    <strong className="text-warn">The new key may have taken over already.</strong> Keep this kit and the one from
+    before. Load the page again and sign in: the newest of your keys under Settings, Security says whether it did. If so
+    this kit counts, and otherwise the one from before.
+  </p>
+)
 
 export function RotateOwnKeyForm({ onClose }: { onClose(): void }) {
   const { person } = useOpenSession()
-  const { handOver, progress } = useHandOver()
+  const { handOver, progress, isUnknown } = useHandOver()
   const prepare = useMutation({
     mutationFn: async (passphrase: string): Promise<Ready> => {
       const own = await ownSecrets(person.email, passphrase)
@@ -84,6 +104,7 @@ export function RotateOwnKeyForm({ onClose }: { onClose(): void }) {
         <KitToKeep
           email={person.email}
           codes={{ deviceSecret, recoveryCode: prepared.recoveryCode }}
+          says="It takes the place of the kit you have when the new key takes over."
           action="Hand over to the new key"
           busy={handOver.isPending}
           onDone={() => handOver.mutate(prepared)}
@@ -91,9 +112,7 @@ export function RotateOwnKeyForm({ onClose }: { onClose(): void }) {
         <div className="grid gap-2 px-5 pb-5">
           {progress !== '' && <p role="status">{progress}</p>}
           {handOver.error && <ProblemNote error={handOver.error} />}
-          <p className="text-label text-ink-3">
-            Nothing has changed yet. If you close this now, your old key and kit stay.
-          </p>
+          {isUnknown ? <MayBeDone /> : <NotYet />}
         </div>
       </Dialog>
     )
