@@ -15,7 +15,8 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 // another key than the pasted one, a rotation that tells the server before the new bundle is stored, a vault whose key counts without
 // being held, a second budget, a group or an expiry that does not count in a comparison, a wizard that does not send the limits, a day
 // that is chosen and not named, an agent that has expired and is called active, lines for .mcp.json without the agent; of a simulated call,
-// an answer that outlives its question, a vault that is not the chosen one, an address that is not sent. Continue after a copy that the browser refused.
+// an answer that outlives its question, a vault that is not the chosen one, an address that is not sent. Ids in its activity where there is a
+// name, and Continue after a copy that the browser refused.
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -382,6 +383,11 @@ it('shows what one agent may and another may not, and keeps a filter under a nam
   await page.getByLabel('What is the same too').check()
   expect((await cells(/machine\.vault\.read/)).slice(2)).toEqual(['yes', 'yes', 'same'])
   expect(new URL(page.url()).searchParams.get('show')).toBe('all')
+
+  await visit(tab, `/agents/${world.demo.agentId}/activity`)
+  const events = page.getByRole('table', { name: 'Audit events of the agent' })
+  await events.getByRole('link', { name: 'budget of checkout-bot' }).first().waitFor()
+  expect(await events.innerText()).not.toMatch(/bud_|vlt_/)
 
   await visit(tab, '/agents')
   await page.getByLabel('Filter agents').fill('payments')

@@ -2,6 +2,7 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useMemo, useState } from 'react'
 import { Button } from '../../ui/button.tsx'
 import { download } from '../../ui/download.ts'
+import { sortedNames } from '../../ui/name-order.ts'
 import { Page } from '../../ui/page.tsx'
 import { useRowKeys } from '../../ui/row-keys.ts'
 import { SavedViews } from '../../ui/saved-views.tsx'
@@ -52,7 +53,7 @@ function narrowed(rows: readonly ActivityRow[], { filter, from, to, names }: Nar
 
 /** What tokens can be completed with: what is in the rows. */
 function knownIn(rows: readonly ActivityRow[], names: Names) {
-  const all = (values: readonly string[]): readonly string[] => [...new Set(values)].sort().slice(0, 100)
+  const all = (values: readonly string[]): readonly string[] => sortedNames(new Set(values)).slice(0, 100)
   const vaults = rows.flatMap(({ where }) => where.filter(({ type }) => type === 'vault'))
   return {
     who: all(rows.map(({ who }) => names.person(who))),
@@ -91,7 +92,6 @@ function Lenses({ lens, onLens }: { readonly lens: Lens; onLens(lens: Lens): voi
 export function ActivityPage() {
   const search = useSearch({ from: '/activity' })
   const navigate = useNavigate()
-  const names = useSubjectNames()
   const [max, setMax] = useState(STEP)
   const { filter = '', row } = search
   const lens: Lens = isLens(search.lens) ? search.lens : 'feed'
@@ -99,10 +99,10 @@ export function ActivityPage() {
   const wanted = { max, from }
   const answer = useLensRows(lens, wanted)
   const held = useHeld(answer.data?.rows ?? [])
+  const names = useSubjectNames(held.shown.flatMap(({ where }) => where))
   useRowKeys({ p: held.toggle })
   const shown = narrowed(held.shown, { filter, from, to, names })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: names are made anew each time, and say the same
-  const columns = useMemo(() => columnsFor(lens, names), [lens, names.person('user:'), answer.data])
+  const columns = useMemo(() => columnsFor(lens, names), [lens, names])
   const go = (change: Partial<Record<keyof typeof search, string | undefined>>, replace = false): void =>
     void navigate({
       to: '/activity',

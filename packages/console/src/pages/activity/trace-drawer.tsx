@@ -115,13 +115,13 @@ function FeedPart({ events, names }: { readonly events: readonly ActivityEvent[]
 /** Everything that has one request id: the request, what the audit says of it, and what changed in vaults. */
 export function TraceDrawer({ requestId, wanted, onClose }: TraceMembers) {
   const strongroom = useStrongroom()
-  const names = useSubjectNames()
   const requests = useQuery(requestsQuery(strongroom, wanted))
   const audit = useQuery(auditQuery(strongroom, wanted))
   const feed = useQuery(feedQuery(strongroom))
   const request = requests.data?.rows.find((row) => row.requestId === requestId)
   const events = (audit.data?.rows ?? []).filter(({ context }) => context.requestId === requestId)
   const changes = (feed.data?.rows ?? []).filter((row) => row.requestId === requestId)
+  const names = useSubjectNames(events.flatMap(({ targets }) => targets))
   const isWaiting = requests.isPending || audit.isPending
   return (
     <Drawer title="Trace" open onClose={onClose}>

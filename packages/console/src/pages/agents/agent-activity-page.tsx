@@ -1,8 +1,8 @@
 import type { AuditEvent } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
-import { Link, useParams } from '@tanstack/react-router'
+import { useParams } from '@tanstack/react-router'
 import { useMemo } from 'react'
-import { useOpenSession } from '../../session/session.ts'
+import { useStrongroom } from '../../session/session.ts'
 import { CopyLine, MonoId } from '../../ui/copy.tsx'
 import { Section } from '../../ui/page.tsx'
 import { shellLine } from '../../ui/shell-line.ts'
@@ -10,16 +10,14 @@ import { Answer, Empty } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { When } from '../../ui/when.tsx'
+import type { Names } from '../activity/filter-tokens.ts'
 import { auditQuery } from '../activity/queries.ts'
-import { usersQuery } from '../people/queries.ts'
-import { vaultsQuery } from '../vaults/queries.ts'
+import { SubjectLink, useSubjectNames } from '../activity/subjects.tsx'
 import { AgentFrame } from './agent-frame.tsx'
 import { actionWords } from './first-contact.tsx'
 import { EVENTS_LOOKED_AT } from './queries.ts'
 
-type NameOf = (id: string) => string | undefined
-
-const columnsFor = (me: string, nameOf: NameOf, personOf: NameOf): readonly Column<AuditEvent>[] => [
+const columnsFor = (me: string, names: Names): readonly Column<AuditEvent>[] => [
   {
     id: 'time',
     header: 'Time',
@@ -29,7 +27,7 @@ const columnsFor = (me: string, nameOf: NameOf, personOf: NameOf): readonly Colu
   {
     id: 'who',
     header: 'Who',
-    cell: ({ actor }) => (actor.id === me ? 'the agent' : (personOf(actor.id) ?? <MonoId id={actor.id} />)),
+    cell: ({ actor }) => (actor.id === me ? 'the agent' : names.person(actor.id)),
   },
   { id: 'what', header: 'What', sort: ({ action }) => action, cell: ({ action }) => actionWords(action) },
   {
@@ -37,17 +35,10 @@ const columnsFor = (me: string, nameOf: NameOf, personOf: NameOf): readonly Colu
     header: 'Where',
     grows: true,
     cell: ({ targets }) => {
-      const vault = targets.find(({ type }) => type === 'vault')
-      const name = vault && nameOf(vault.id)
-      if (vault && name !== undefined)
-        return (
-          <Link to="/vaults/$vaultId" params={{ vaultId: vault.id }}>
-            {name}
-          </Link>
-        )
-      const [first] = targets
-      if (first && (first.type === 'agent' || first.id.startsWith(me))) return 'the agent'
-      return first ? <MonoId id={first.id} /> : null
+      const about = targets.find(({ type }) => type === 'vault') ?? targets[0]
+      if (!about) return null
+      if (about.id.startsWith(me) || `agent:${about.id}` === me) return 'the agent'
+      return <SubjectLink subject={about} name={names.subject(about)} />
     },
   },
   {
@@ -66,30 +57,21 @@ const columnsFor = (me: string, nameOf: NameOf, personOf: NameOf): readonly Colu
 
 export function AgentActivityPage() {
   const { agentId } = useParams({ from: '/agents/$agentId/activity' })
-  const { strongroom, client } = useOpenSession()
+  const strongroom = useStrongroom()
   const events = useQuery(auditQuery(strongroom, { max: EVENTS_LOOKED_AT }))
-  const { data: vaults } = useQuery(vaultsQuery(strongroom))
-  const { data: users } = useQuery(usersQuery(client))
   const me = `agent:${agentId}`
-  const columns = useMemo(
-    () =>
-      columnsFor(
-        me,
-        (id) => vaults?.find(({ vaultId }) => vaultId === id)?.name,
-        (id) => users?.find(({ userId }) => `user:${userId}` === id)?.name,
-      ),
-    [me, vaults, users],
-  )
   const concerns = ({ actor, targets }: AuditEvent): boolean =>
     actor.id === me || targets.some(({ id }) => id === agentId || id.startsWith(me))
+  const own = (events.data?.rows ?? []).filter(concerns)
+  const names = useSubjectNames(own.flatMap(({ targets }) => targets))
+  const columns = useMemo(() => columnsFor(me, names), [me, names])
   return (
     <AgentFrame agentId={agentId}>
       {({ name }) => (
         <>
           <Answer of={events} what="audit events">
-            {({ rows }) => {
-              const own = rows.filter(concerns)
-              return own.length === 0 ? (
+            {() =>
+              own.length === 0 ? (
                 <Empty
                   title="Nothing of it in the newest audit events"
                   cli={shellLine`strongroom run --profile ${name} -- env`}
@@ -105,7 +87,7 @@ export function AgentActivityPage() {
                   sortedBy={{ id: 'time', desc: true }}
                 />
               )
-            }}
+            }
           </Answer>
           <Section title="Its single requests">
             <p className="mb-2 text-ink-2">
