@@ -10,7 +10,7 @@ import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 // key; a file that lacks its first byte, one that is not removed; a vault or an item that is not archived, an Undo that says so and
 // restores nothing, a vault that its page does not restore; calls that fail because another page's call was ended; a history that ends at
 // the first version it meets, and one that takes any version for an earlier one; a holder whose key was wrapped by nobody; roles without
-// keys that are not told from others; the current value for that of a version, an Undo of a restored version that goes nowhere.
+// keys that are not told from others; two files of one name that nobody can tell apart, capitals before small letters; the current value for that of a version, an Undo of a restored version that goes nowhere.
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -303,6 +303,15 @@ it('attaches, downloads and removes a file', async () => {
   const bytes = Buffer.from('-- a dump\n'.repeat(3000))
   await page.getByLabel('Files to attach').setInputFiles({ name: 'shop.sql', mimeType: 'text/plain', buffer: bytes })
   await page.getByRole('cell', { name: 'shop.sql', exact: true }).waitFor()
+  const twin = await strongroom.attachments.upload(prodId, 'database', Buffer.from('short'), { name: 'shop.sql' })
+  await visit(tab, `/vaults/${prodId}`)
+  await visit(tab, `/vaults/${prodId}/files`)
+  await press(/^More for shop\.sql, 5 B, signed /)
+  await page.getByRole('menuitem', { name: 'Remove' }).press('Enter')
+  await drawer().getByText(`strongroom file rm prod/database/${twin.assetId}`).waitFor()
+  await page.getByLabel('Type shop.sql to go on').fill('shop.sql')
+  await press('Remove')
+  await drawer().waitFor({ state: 'detached' })
   const saving = page.waitForEvent('download')
   await press('Download shop.sql')
   const stream = await (await saving).createReadStream()
@@ -321,6 +330,16 @@ it('attaches, downloads and removes a file', async () => {
 
 it('moves and archives what is ticked, tells of it, and takes it back', async () => {
   const { strongroom, prodId, stagingId } = world.demo
+  const { vaultId: emptyId } = await strongroom.vaults.create({ name: "Zoe's new", classification: 'internal' })
+  await visit(tab, `/vaults/${emptyId}`)
+  await page.getByText("strongroom set 'Zoe'\\''s new/app/API_KEY'").waitFor()
+  await visit(tab, `/vaults/${emptyId}/files`)
+  await page.getByText("strongroom file put server.pem 'Zoe'\\''s new/tls'").waitFor()
+  await visit(tab, '/vaults')
+  const links = page.getByRole('table', { name: 'Vaults' }).getByRole('link', { name: /[a-z]/ })
+  const sorted = ['mailer', 'marketing site', 'prod', 'staging', "Zoe's new"]
+  await expect.poll(() => links.allTextContents()).toEqual(sorted)
+
   await visit(tab, `/vaults/${prodId}`)
   await page.getByLabel('Select monitoring').check()
   await press('Move')

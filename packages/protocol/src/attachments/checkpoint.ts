@@ -105,6 +105,8 @@ export interface VerifiedAsset {
   readonly content: AssetContent
   /** Who signed the content. */
   readonly by: string
+  /** When they say they did. */
+  readonly at: number
 }
 
 export interface VerifyAssetInput {
@@ -134,7 +136,7 @@ export async function verifyAsset(input: VerifyAssetInput): Promise<VerifiedAsse
   const { dekVersion, cek, ciphertextSize, ciphertextHash, plaintextSize, plaintextHash, meta } = payload
   const content: AssetContent = { dekVersion, cek, ciphertextSize, ciphertextHash, plaintextSize, plaintextHash, meta }
   const place: AssetPlace = { org, vaultId, assetId: row.assetId, assetVersion: row.assetVersion }
-  return { row, place, itemId: row.itemId, content, by: payload.by } as VerifiedAsset
+  return { row, place, itemId: row.itemId, content, by: payload.by, at: payload.at } as VerifiedAsset
 }
 
 /** Package-internal: the content key of a verified attachment. */

@@ -120,6 +120,8 @@ export interface AttachmentInfo extends AssetMeta {
   readonly size: number
   /** The key that signed it. */
   readonly by: string
+  /** When, as its signer says. */
+  readonly at: number
 }
 
 export const infoOf = async (asset: VerifiedAsset, dek: Dek): Promise<AttachmentInfo> => ({
@@ -128,6 +130,7 @@ export const infoOf = async (asset: VerifiedAsset, dek: Dek): Promise<Attachment
   itemId: asset.itemId,
   size: asset.content.plaintextSize,
   by: asset.by,
+  at: asset.at,
   ...(await openAssetName(dek, asset)),
 })
 

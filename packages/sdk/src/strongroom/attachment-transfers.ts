@@ -75,7 +75,16 @@ const uploaded = ({ assetId, itemId, size, assetVersion, receipt }: Uploaded): U
   receipt: receiptFrom(receipt),
 })
 
-const attachmentOf = ({ assetId, itemId, name, mediaType, size, assetVersion, by }: AttachmentInfo): Attachment => ({
+const attachmentOf = ({
+  assetId,
+  itemId,
+  name,
+  mediaType,
+  size,
+  assetVersion,
+  by,
+  at,
+}: AttachmentInfo): Attachment => ({
   assetId,
   itemId,
   name,
@@ -83,6 +92,7 @@ const attachmentOf = ({ assetId, itemId, name, mediaType, size, assetVersion, by
   size,
   version: assetVersion,
   signerKeyId: by,
+  signedAt: new Date(at),
 })
 
 export async function list(place: KeyedPlace, vault: string, item: string): Promise<readonly Attachment[]> {

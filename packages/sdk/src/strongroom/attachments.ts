@@ -12,6 +12,8 @@ export interface Attachment {
   readonly version: number
   /** Whose signature the content is under. */
   readonly signerKeyId: string
+  /** When, as the signer says: it was attached, replaced, renamed, or its vault got a new key. */
+  readonly signedAt: Date
 }
 
 /** A path only where there are files. A stream can be read once, so only the others can be taken up again. */

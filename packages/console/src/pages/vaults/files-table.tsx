@@ -7,6 +7,8 @@ import { download } from '../../ui/download.ts'
 import { Menu } from '../../ui/menu.tsx'
 import { ProblemNote } from '../../ui/states.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
+import { When } from '../../ui/when.tsx'
+import { callName } from './file-names.ts'
 import { formatBytes } from './file-size.ts'
 import { RemoveFileForm } from './remove-file-form.tsx'
 import { RenameFileForm } from './rename-file-form.tsx'
@@ -50,19 +52,34 @@ export function FilesTable({ vault, files, canWrite, itemNameOf, more = NONE }: 
       },
       ...more,
       { id: 'size', header: 'Size', align: 'right', sort: ({ size }) => size, cell: ({ size }) => formatBytes(size) },
+      {
+        id: 'signed',
+        header: 'Signed',
+        sort: ({ signedAt }) => signedAt.getTime(),
+        cell: ({ signedAt }) => <When at={signedAt} />,
+      },
       { id: 'version', header: 'Version', align: 'right', cell: ({ version }) => version },
       {
         id: 'actions',
         header: 'Actions',
         cell: (file) => (
           <span className="-ml-3 inline-flex">
-            <Button kind="quiet" disabled={isPending} aria-label={`Download ${file.name}`} onClick={() => save(file)}>
+            <Button
+              kind="quiet"
+              disabled={isPending}
+              aria-label={`Download ${callName(file, files)}`}
+              onClick={() => save(file)}
+            >
               Download
             </Button>
             {canWrite && (
               <Menu
                 trigger={
-                  <button type="button" aria-label={`More for ${file.name}`} className={buttonClasses('quiet')}>
+                  <button
+                    type="button"
+                    aria-label={`More for ${callName(file, files)}`}
+                    className={buttonClasses('quiet')}
+                  >
                     More
                   </button>
                 }
@@ -76,10 +93,10 @@ export function FilesTable({ vault, files, canWrite, itemNameOf, more = NONE }: 
         ),
       },
     ],
-    [more, canWrite, save, isPending],
+    [more, canWrite, save, isPending, files],
   )
   const close = (): void => setChosen(undefined)
-  const place = chosen && { vault, file: chosen.file, itemName: itemNameOf(chosen.file.itemId), onClose: close }
+  const place = chosen && { vault, file: chosen.file, files, itemName: itemNameOf(chosen.file.itemId), onClose: close }
   return (
     <>
       {fetchFile.error && (

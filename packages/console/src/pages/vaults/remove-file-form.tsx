@@ -4,15 +4,18 @@ import { useStrongroom } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
 import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
+import { callName, commandName } from './file-names.ts'
 
 interface Members {
   readonly vault: { readonly vaultId: string; readonly name: string }
   readonly file: Attachment
+  /** Which it is one of. */
+  readonly files: readonly Attachment[]
   readonly itemName: string
   onClose(): void
 }
 
-export function RemoveFileForm({ vault, file, itemName, onClose }: Members) {
+export function RemoveFileForm({ vault, file, files, itemName, onClose }: Members) {
   const strongroom = useStrongroom()
   const queries = useQueryClient()
   const remove = useMutation({
@@ -25,14 +28,14 @@ export function RemoveFileForm({ vault, file, itemName, onClose }: Members) {
   })
   return (
     <ConfirmByName
-      title={`Remove ${file.name}`}
+      title={`Remove ${callName(file, files)}`}
       open
       onClose={onClose}
       action="Remove"
       name={file.name}
       busy={remove.isPending}
       problem={remove.error}
-      cli={shellLine`strongroom file rm ${`${vault.name}/${itemName}/${file.name}`}`}
+      cli={shellLine`strongroom file rm ${`${vault.name}/${itemName}/${commandName(file, files)}`}`}
       onSubmit={() => remove.mutate()}
     >
       <p>{itemName} lists it no more, in a version that you sign. It cannot be taken back from here.</p>

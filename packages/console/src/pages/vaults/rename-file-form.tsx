@@ -5,15 +5,18 @@ import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
 import { shellLine } from '../../ui/shell-line.ts'
+import { callName, commandName } from './file-names.ts'
 
 interface Members {
   readonly vault: { readonly vaultId: string; readonly name: string }
   readonly file: Attachment
+  /** Which it is one of. */
+  readonly files: readonly Attachment[]
   readonly itemName: string
   onClose(): void
 }
 
-export function RenameFileForm({ vault, file, itemName, onClose }: Members) {
+export function RenameFileForm({ vault, file, files, itemName, onClose }: Members) {
   const strongroom = useStrongroom()
   const queries = useQueryClient()
   const [name, setName] = useState(file.name)
@@ -27,14 +30,14 @@ export function RenameFileForm({ vault, file, itemName, onClose }: Members) {
   const place = `${vault.name}/${itemName}`
   return (
     <FormDialog
-      title={`Rename ${file.name}`}
+      title={`Rename ${callName(file, files)}`}
       open
       onClose={onClose}
       action="Sign and save"
       busy={rename.isPending}
       problem={rename.error}
       disabled={name.trim() === '' || name.trim() === file.name}
-      cli={shellLine`strongroom file move ${`${place}/${file.name}`} ${`${place}/${name.trim() || 'NAME'}`}`}
+      cli={shellLine`strongroom file move ${`${place}/${commandName(file, files)}`} ${`${place}/${name.trim() || 'NAME'}`}`}
       onSubmit={() => rename.mutate()}
     >
       <TextField
