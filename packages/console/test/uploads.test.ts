@@ -1,9 +1,10 @@
 import type { Page, Route } from 'playwright'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { startWorld, type Tab, visit, type World } from './world.ts'
+import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
 
 // Files on their way. Catches: an upload that nobody can stop, that goes on with keys after the page said they are gone, or that ends unheard after its
-// drawer was closed; a refusal that does not say which of several files it was. Seen red: no Stop, no word, and parts sent after a lock.
+// drawer was closed; a refusal that does not say which of several files it was. Seen red: no Stop, no word, parts sent after a lock, a page
+// that is left with a file on its way and without a question, and one that asks for nothing.
 
 let world: World
 let tab: Tab
@@ -12,7 +13,7 @@ beforeAll(async () => {
   world = await startWorld()
 })
 beforeEach(async () => {
-  tab = await world.alice({})
+  tab = await world.alice()
   page = tab.page
   await visit(tab, `/vaults/${world.demo.prodId}?item=${world.demo.itemId}`)
 })
@@ -47,10 +48,16 @@ it('stops when it is told to, and says which files were not attached', async () 
   const { sent } = await holdContents()
   await attach('first.bin', 'second.bin')
   await expect.poll(sent).toBeGreaterThan(0)
+  const asked = page.waitForEvent('dialog')
+  await page.close({ runBeforeUnload: true })
+  expect((await asked).type()).toBe('beforeunload')
+  await (await asked).dismiss()
   await page.getByRole('button', { name: 'Stop' }).click()
   await page.getByText('first.bin was not attached, nor the file after it.').waitFor()
   expect(await page.getByRole('dialog').getByRole('alert').count()).toBe(0)
   await page.unrouteAll({ behavior: 'ignoreErrors' })
+  // Nothing is on its way any more, and nobody is asked.
+  expect(await page.evaluate(() => dispatchEvent(new Event('beforeunload', { cancelable: true })))).toBe(true)
   const { strongroom, prodId, itemId } = world.demo
   const names = (await strongroom.attachments.list(prodId, itemId)).map(({ name }) => name)
   expect(names).toEqual(['webhook-signing.pem'])
@@ -79,4 +86,5 @@ it('ends at a lock', async () => {
   const { strongroom, prodId, itemId } = world.demo
   const names = (await strongroom.attachments.list(prodId, itemId)).map(({ name }) => name)
   expect(names).not.toContain('locked.bin')
+  await unlock(tab)
 })
