@@ -31,7 +31,6 @@ import { vaultGroups } from './vault-groups.ts'
 import { vaults } from './vaults.ts'
 import { webhooks } from './webhooks.ts'
 
-/** The whole API, in one value: groups by noun. */
 export {
   AUDIT_VERSION,
   auditChainStart,
@@ -40,6 +39,8 @@ export {
   type WrittenEvent,
   writtenEvent,
 } from './audit-chain.ts'
+
+/** The whole API, in one value: groups by noun. */
 export const api = {
   agents,
   directory,
