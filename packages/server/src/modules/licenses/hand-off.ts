@@ -7,6 +7,7 @@ import {
   handoffReceipt,
   ProtocolError,
   peekDocument,
+  type Signer,
   vaultHead,
   verifyDocument,
 } from '@strongroom/protocol'
@@ -15,6 +16,7 @@ import { record } from '../../audit/record.ts'
 import type { TxCtx } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
+import { provisioningKey } from '../../licenses/sealer.ts'
 import { refusing } from '../../log/refusals.ts'
 import { publicKeyOf } from '../../log/signers.ts'
 import { commitNewVault, commitVault, receiptOf, refuseUnless } from '../vaults/commit.ts'
@@ -82,7 +84,7 @@ async function ensureReceipt(
   if (!isAbout) throw new ApiError('handoff_signature_invalid')
 }
 
-async function complete(ctx: TxCtx, row: PurchaseRow, body: Body): Promise<Answer> {
+async function complete(ctx: TxCtx, row: PurchaseRow, body: Body, provisioner: Signer): Promise<Answer> {
   const { db, principal } = ctx
   const { orgId, purchaseId, instanceId } = row
   const sealed = found(await sealedOf(db, orgId, purchaseId), 'handoff_not_ready')
@@ -119,7 +121,7 @@ async function complete(ctx: TxCtx, row: PurchaseRow, body: Body): Promise<Answe
       { type: 'item', id: itemId },
     ],
   })
-  return { purchase: await showPurchase(ctx, await ownPurchase(ctx, purchaseId)), receipt }
+  return { purchase: await showPurchase(ctx, await ownPurchase(ctx, purchaseId), provisioner), receipt }
 }
 
 /** Under its lock, and only for who bought it: nobody else could open it. */
@@ -129,30 +131,32 @@ async function ownPurchase({ db, principal }: TxCtx, purchaseId: string): Promis
 }
 
 /** The same answer as before, from what is there now. */
-async function again(ctx: TxCtx, row: PurchaseRow): Promise<Answer> {
+async function again(ctx: TxCtx, row: PurchaseRow, provisioner: Signer): Promise<Answer> {
   const vault = await openVault(ctx, row.vaultId ?? '')
-  return { purchase: await showPurchase(ctx, row), receipt: await receiptOf(ctx, vault, row.handoffIndex ?? 0) }
+  const purchase = await showPurchase(ctx, row, provisioner)
+  return { purchase, receipt: await receiptOf(ctx, vault, row.handoffIndex ?? 0) }
 }
 
-async function takeOver(ctx: TxCtx, purchaseId: string, body: Body): Promise<Answer> {
+async function takeOver(ctx: TxCtx, purchaseId: string, body: Body, provisioner: Signer): Promise<Answer> {
   const row = await ownPurchase(ctx, purchaseId)
   if (row.state === 'completed') {
     if (row.handoffDigest !== documentHash(body.commit.head))
       throw new ApiError('handoff_already_completed', { details: { itemId: row.itemId } })
-    return again(ctx, row)
+    return again(ctx, row, provisioner)
   }
   if (row.state !== 'awaiting_handoff') throw new ApiError('handoff_not_ready', { details: { status: row.state } })
-  return complete(ctx, row, body)
+  return complete(ctx, row, body, provisioner)
 }
 
-export const handOff: Handler<typeof licenses.handOff> = (ctx, { params, body }) => {
+export const handOff: Handler<typeof licenses.handOff> = async (ctx, { params, body }) => {
   // It writes into a vault, so it needs what every such write needs.
   if (!holds(ctx.principal.permissions, 'machine.vault.write'))
     throw new ApiError('machine_permission_denied', { details: { permission: 'machine.vault.write' } })
-  return transactInTurn(ctx, claimedVaults(body.commit), (ctx) => takeOver(ctx, params.purchaseId, body), {
+  const provisioner = await provisioningKey(ctx)
+  return transactInTurn(ctx, claimedVaults(body.commit), (ctx) => takeOver(ctx, params.purchaseId, body, provisioner), {
     replay: {
       kept: () => ({}),
-      again: async (ctx) => again(ctx, await ownPurchase(ctx, params.purchaseId)),
+      again: async (ctx) => again(ctx, await ownPurchase(ctx, params.purchaseId), provisioner),
     },
   })
 }

@@ -1,8 +1,9 @@
 import { money } from '@strongroom/contract'
+import { createClient } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Harness, startHarness } from '../../../test/harness.ts'
 import { outcomes } from '../../../test/people.ts'
-import { buy, giveCredit, makeBuyer, makeLicenseOrg } from '../../../test/provider/license-buyer.ts'
+import { buy, giveCredit, makeBuyer, makeLicenseOrg, takeTurns } from '../../../test/provider/license-buyer.ts'
 import type { Writer } from '../../../test/vault-writer.ts'
 import { inOrg } from '../../context.ts'
 import { creditOf, ledgerDifferences } from '../../ledger/ledger.ts'
@@ -10,7 +11,7 @@ import { budgetDifferences } from '../budgets/reserve.ts'
 
 // Two hundred at once where there is room for ten, through the real route: exactly ten, whatever the room is of. Catches: a look first and
 // a change afterwards, locks in another order. Seen red: the budgets not asked; the hold left out; what budgets say of one among several not
-// heard.
+// heard; the provisioning key opened over a second connection by whoever holds one, all of which then waited for each other.
 
 const PRICE = 2_000_000n
 const [MANY, ROOM] = [200, 10]
@@ -78,3 +79,28 @@ it.each(['org', 'tenant', 'agent', 'user'] as const)(
     expect(await race(org.orgId, who)).toEqual({ ok: ROOM, budget_exceeded: MANY - ROOM })
   },
 )
+
+it('shows what waits to more at once than a server that has just started has connections', async () => {
+  const org = await makeLicenseOrg(h, 'just started')
+  await giveCredit(h, org.orgId, PRICE)
+  const { client, apiKey } = await makeBuyer(h, org)
+  const { purchaseId } = await client.licenses.purchase({
+    body: { licenseId: 'sandbox-once', vault: { mode: 'new', name: 'Licences' } },
+  })
+  await takeTurns(h)
+  const sibling = await h.sibling()
+  try {
+    const there = createClient({ baseUrl: sibling.url, apiKey })
+    const shown = await Promise.allSettled(
+      Array.from({ length: 3 * h.deps.config.poolSize }, () =>
+        there.licenses.purchaseStatus({ params: { purchaseId } }),
+      ),
+    )
+    const types = shown.map((one) =>
+      one.status === 'fulfilled' ? one.value.handoff?.provisioner.kid : one.reason.code,
+    )
+    expect(new Set(types)).toEqual(new Set([expect.stringMatching(/:/)]))
+  } finally {
+    await sibling.close()
+  }
+})

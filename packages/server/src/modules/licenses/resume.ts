@@ -3,6 +3,7 @@ import { record } from '../../audit/record.ts'
 import { type TxCtx, transact } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
+import { provisioningKey } from '../../licenses/sealer.ts'
 import { keyIn } from '../../log/signers.ts'
 import { tellingExceeded } from '../../outbox/budget-events.ts'
 import { keyMissing } from './buyer.ts'
@@ -14,9 +15,10 @@ import { isResumable, showPurchase } from './show.ts'
 import { tellPurchase } from './tell.ts'
 import { callState } from './transition-store.ts'
 
-export const purchaseStatus: Handler<typeof licenses.purchaseStatus> = (ctx, { params }) =>
-  transact(ctx, async (ctx) => {
-    const shown = await showPurchase(ctx, await openPurchase(ctx, params.purchaseId))
+export const purchaseStatus: Handler<typeof licenses.purchaseStatus> = async (ctx, { params }) => {
+  const provisioner = await provisioningKey(ctx)
+  return transact(ctx, async (ctx) => {
+    const shown = await showPurchase(ctx, await openPurchase(ctx, params.purchaseId), provisioner)
     if (shown.handoff)
       await record(ctx, {
         action: 'license.handoff.read',
@@ -24,6 +26,7 @@ export const purchaseStatus: Handler<typeof licenses.purchaseStatus> = (ctx, { p
       })
     return shown
   })
+}
 
 function ensureResumable(row: PurchaseRow, now: Date): void {
   if (!nextPurchase(row.state, 'resumed'))
@@ -82,7 +85,8 @@ async function sealAnew(ctx: TxCtx, row: PurchaseRow): Promise<void> {
 }
 
 export const resumePurchase: Handler<typeof licenses.resumePurchase> = async (ctx, { params, query }) => {
-  const shownNow = (ctx: TxCtx) => openPurchase(ctx, params.purchaseId).then((row) => showPurchase(ctx, row))
+  const provisioner = await provisioningKey(ctx)
+  const shownNow = async (ctx: TxCtx) => showPurchase(ctx, await openPurchase(ctx, params.purchaseId), provisioner)
   try {
     return await tellingExceeded(ctx, () =>
       transact(ctx, async (ctx) => {

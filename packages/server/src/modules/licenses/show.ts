@@ -1,6 +1,7 @@
 import { type License, money, type Purchase, type Termination } from '@strongroom/contract'
+import type { Signer } from '@strongroom/protocol'
 import type { TxCtx } from '../../context.ts'
-import { destinationOf, provisioningKey } from '../../licenses/sealer.ts'
+import { destinationOf } from '../../licenses/sealer.ts'
 import type { InstanceRow } from './instance-store.ts'
 import * as purchases from './purchase-machine.ts'
 import { type PurchaseRow, sealedOf } from './purchase-store.ts'
@@ -25,12 +26,11 @@ const destination = ({ vaultMode, vaultName, vaultId }: PurchaseRow) => ({
 })
 
 /** For the buyer alone, and only while it waits. */
-async function handoffOf(ctx: TxCtx, row: PurchaseRow): Promise<Purchase['handoff']> {
+async function handoffOf(ctx: TxCtx, row: PurchaseRow, { kid, key }: Signer): Promise<Purchase['handoff']> {
   const isBuyer = row.principal === ctx.principal.id
   if (!isBuyer || row.state !== 'awaiting_handoff') return undefined
   const sealed = await sealedOf(ctx.db, row.orgId, row.purchaseId)
   if (!sealed) return undefined
-  const { kid, key } = await provisioningKey(ctx)
   return {
     sealed: sealed.envelope,
     provisioner: { kid, key: { ...key.bundle } },
@@ -82,9 +82,10 @@ export const showBegun = (row: PurchaseRow): Purchase =>
 
 const POLL = { type: 'poll', afterMs: 1000 } as const
 
-export async function showPurchase(ctx: TxCtx, row: PurchaseRow): Promise<Purchase> {
+/** With the provisioning key, which is opened over a connection of its own: before the transaction, or many wait for each other's. */
+export async function showPurchase(ctx: TxCtx, row: PurchaseRow, provisioner: Signer): Promise<Purchase> {
   const retryable = isResumable(row, ctx.now())
-  const handoff = await handoffOf(ctx, row)
+  const handoff = await handoffOf(ctx, row, provisioner)
   // To another key than before: see `resealing`.
   const isBeingSealed = row.state === 'awaiting_handoff' && row.principal === ctx.principal.id && !handoff
   const sealing = row.attempts < MOST_UNKNOWN ? POLL : ({ type: 'contact_support' } as const)
