@@ -17,7 +17,7 @@ import { MOST_UNKNOWN } from './turns.ts'
 // that is over when it is delivered, a turn that fails for ever over a day that no calendar has, days given back that were used before
 // anybody asked for the end. Seen red: the period counted from the order; renewals counted from the order; the end not compared with the
 // delivery; the day not looked at; the renewal of a short period begun at once; the day that a provider names for an end taken however
-// long ago it is, with every period given back.
+// long ago it is, with every period given back; a month paid for each hour.
 
 const [DAY_MS, HOUR_MS] = [86_400_000, 3_600_000]
 let shop: Shop
@@ -210,6 +210,27 @@ it('does not understand a cancellation on an impossible day, and goes on when it
     BigInt(refund?.amount ?? 0),
   ])
   await shop.booksAreRight()
+})
+
+it('pays for one period where a provider sells hours for a month, and calls a human', async () => {
+  const { licenseInstanceId: id } = await buy(shop.buyer, 'mail-pro')
+  await turns()
+  const { end } = await licenseOf(id)
+  const hourly = withManners(shop.providers, () => ({
+    renew: async ({ from }) => ({ kind: 'renewed', amount: PRICE, periodEnd: new Date(from.getTime() + HOUR_MS) }),
+  }))
+  shop.h.advance(end.getTime() - HOUR_MS - shop.h.deps.now().getTime())
+  for (let i = 0; i < 5; i++) {
+    for (const take of [takeEndingTurn, takeRenewalTurn]) while (await take(shop.works(hourly)));
+    shop.h.advance(HOUR_MS)
+  }
+  expect(await paidFor(id)).toBe(PRICE)
+  const { rows } = await shop.inDb((db) =>
+    sql<{ state: string; reason: string }>`select state, reason from license_renewal where instance_id = ${id}`.execute(
+      db,
+    ),
+  )
+  expect(rows).toEqual([{ state: 'in_review', reason: 'provider_wrong_period' }])
 })
 
 it('takes the beginning that a licence says itself, and not one that is over', async () => {

@@ -25,12 +25,15 @@ import {
   unlessOvertaken,
   type Works,
 } from './turns.ts'
+import { DAY_MS } from './waiting.ts'
 
 // One step of one renewal. Before the provider is asked it is written down that it will be; unknown is not failed, and the money stays
 // held until somebody knows.
 
 const LEASE_MS = 60_000
 const HOUR_MS = 3_600_000
+/** Months have their length from the calendar or the provider; this is shorter than any of them. */
+const LEAST_MS = 14 * DAY_MS
 
 type Changes = Parameters<typeof store.postponeRenewal>[2]
 
@@ -193,9 +196,11 @@ async function settleAnswer(works: Works, row: RenewalRow, outcome: RenewOutcome
   switch (outcome.kind) {
     case 'renewed': {
       const endsAt = outcome.periodEnd ?? endOf(row)
-      // More than was held is not paid, and a period that has no end is none.
-      if (outcome.amount > BigInt(row.amount) || endsAt <= row.startsAt)
+      // More than was held is not paid, nor anything for what is no month: it would be paid again as soon as it ends.
+      if (outcome.amount > BigInt(row.amount))
         return retry(works, row, { isEnough: true, event: 'unclear', reason: 'provider_wrong_amount' })
+      if (endsAt < later(row.startsAt, LEAST_MS))
+        return retry(works, row, { isEnough: true, event: 'unclear', reason: 'provider_wrong_period' })
       return renewalHappens(works, row, { event: 'confirmed', also: renewed(works, row, endsAt) })
     }
     case 'rejected': {
