@@ -17,7 +17,7 @@ import { MOST_UNKNOWN, MOST_UNREACHABLE } from './turns.ts'
 // resumed; `license.terminated` told of a licence that has expired; the purchase nobody took left behind;
 // what was paid looked for among the periods that run today; the hand-off stopped for a licence that runs to the end of its period; the day a
 // provider names taken however late it is; what was paid for out of reach after its end was refused; the hand-off not stopped when the end is asked
-// for once more.
+// for once more; what runs for days that were paid for ended at once, since the provider had named what comes back.
 
 const DAY_MS = 86_400_000
 let shop: Shop
@@ -242,6 +242,27 @@ it('settles what the provider says when the period is over by now, and never mor
   await turns(giving(PRICE / 4n))
   expect(await terminationOf(terminationId)).toMatchObject({ status: 'completed', refund: money(PRICE / 4n) })
   expect((await shop.balance()).available - before.available).toBe(PRICE / 4n)
+  await shop.booksAreRight()
+})
+
+it('runs until the day that the provider has ended it for, and then gives back what that has named', async () => {
+  const { id } = await license()
+  const before = await shop.balance()
+  const effectiveAt = new Date(shop.h.deps.now().getTime() + 10 * DAY_MS)
+  const { terminationId } = await terminate(id)
+  await shop.turns(saying({ kind: 'cancelled', effectiveAt, refundable: PRICE / 4n }))
+  expect(await terminationOf(terminationId)).toMatchObject({
+    ...{ status: 'cancel_pending', effectiveAt: effectiveAt.toISOString(), refund: null },
+  })
+  shop.h.advance(9 * DAY_MS)
+  await turns()
+  expect([(await environment(id)).license.status, await shop.balance()]).toEqual(['terminating', before])
+  shop.h.advance(DAY_MS)
+  await turns()
+  expect(await terminationOf(terminationId)).toMatchObject({ status: 'completed', refund: money(PRICE / 4n) })
+  expect([(await licenseOf(id))?.status, (await shop.balance()).available - before.available]).toEqual([
+    ...['terminated', PRICE / 4n],
+  ])
   await shop.booksAreRight()
 })
 

@@ -99,35 +99,48 @@ const earlier = (at: Date, end: Date | null): Date => (end !== null && end < at 
 /** Nothing ends before its end was asked for: the days until then were used, whatever a provider says. */
 const sinceAsked = (at: Date, { createdAt }: TerminationRow): Date => (at > createdAt ? at : createdAt)
 
+type Said<K extends CancelOutcome['kind']> = CancelOutcome & { readonly kind: K }
+
+const callDone = (row: TerminationRow) => (db: Db, at: Date) => markCall(db, cancelCallOf(row), 'done', at)
+
+async function cancelled(
+  works: Works,
+  ending: Ending,
+  { refundable, effectiveAt: said }: Said<'cancelled'>,
+): Promise<void> {
+  const { row, license } = ending
+  // It has not ended there yet, whatever it is called: who has paid for the days until then keeps them.
+  const isToCome = said > later(works.deps.now(), DAY_MS)
+  if (isToCome && refundable === null) return scheduled(works, ending, { kind: 'scheduled', effectiveAt: said })
+  const effectiveAt = isToCome ? earlier(said, license.periodEnd) : sinceAsked(said, row)
+  // Nobody is given back more than was paid on the word of a provider: for the periods that ran when it ended, also if they are over by now.
+  const paid = await inOrgOf(works, row, (db) => paidFor(db, row, effectiveAt))
+  if (refundable !== null && refundable > paid)
+    return retry(works, ending, { most: 0, event: 'unclear', reason: 'provider_wrong_amount' })
+  const changes = { refundable: refundable?.toString() ?? null, effective_at: effectiveAt }
+  if (!isToCome) return terminationHappens(works, ending, { event: 'cancelled', changes }, callDone(row))
+  const then = { ...changes, effective: 'period_end', next_at: effectiveAt }
+  return terminationHappens(works, ending, { event: 'scheduled', changes: then }, callDone(row))
+}
+
+async function scheduled(works: Works, ending: Ending, { effectiveAt: said }: Said<'scheduled'>): Promise<void> {
+  const { row, license } = ending
+  // What is to come cannot lie before it was asked for, but for clocks that differ: a human finds out what was meant.
+  if (said < later(row.createdAt, -DAY_MS))
+    return retry(works, ending, { most: 0, event: 'unclear', reason: 'provider_wrong_date' })
+  // Nobody has paid for longer than the period, and nobody pays for the next.
+  const effectiveAt = earlier(sinceAsked(said, row), license.periodEnd)
+  const changes = { effective: 'period_end', effective_at: effectiveAt, next_at: effectiveAt }
+  return terminationHappens(works, ending, { event: 'scheduled', changes }, callDone(row))
+}
+
 async function settleAnswer(works: Works, ending: Ending, outcome: CancelOutcome): Promise<void> {
   const { row } = ending
   switch (outcome.kind) {
-    case 'cancelled': {
-      const { refundable } = outcome
-      // It has not ended there yet, whatever it is called: who has paid for the days until then keeps them.
-      if (refundable === null && outcome.effectiveAt > later(works.deps.now(), DAY_MS))
-        return settleAnswer(works, ending, { kind: 'scheduled', effectiveAt: outcome.effectiveAt })
-      const effectiveAt = sinceAsked(outcome.effectiveAt, row)
-      // Nobody is given back more than was paid on the word of a provider: for the periods that ran when it ended, also if they are over by now.
-      const paid = await inOrgOf(works, row, (db) => paidFor(db, row, effectiveAt))
-      if (refundable !== null && refundable > paid)
-        return retry(works, ending, { most: 0, event: 'unclear', reason: 'provider_wrong_amount' })
-      const changes = { refundable: refundable?.toString() ?? null, effective_at: effectiveAt }
-      return terminationHappens(works, ending, { event: 'cancelled', changes }, (db, at) =>
-        markCall(db, cancelCallOf(row), 'done', at),
-      )
-    }
-    case 'scheduled': {
-      // What is to come cannot lie before it was asked for, but for clocks that differ: a human finds out what was meant.
-      if (outcome.effectiveAt < later(row.createdAt, -DAY_MS))
-        return retry(works, ending, { most: 0, event: 'unclear', reason: 'provider_wrong_date' })
-      // Nobody has paid for longer than the period, and nobody pays for the next.
-      const effectiveAt = earlier(sinceAsked(outcome.effectiveAt, row), ending.license.periodEnd)
-      const changes = { effective: 'period_end', effective_at: effectiveAt, next_at: effectiveAt }
-      return terminationHappens(works, ending, { event: 'scheduled', changes }, (db, at) =>
-        markCall(db, cancelCallOf(row), 'done', at),
-      )
-    }
+    case 'cancelled':
+      return cancelled(works, ending, outcome)
+    case 'scheduled':
+      return scheduled(works, ending, outcome)
     case 'refused':
       return refused(works, ending, outcome)
     case 'unavailable':
@@ -139,11 +152,7 @@ async function settleAnswer(works: Works, ending: Ending, outcome: CancelOutcome
 }
 
 /** Not now: with the end of the period, if that was said to do as well; otherwise it stops here. */
-async function refused(
-  works: Works,
-  ending: Ending,
-  { earliestAt }: CancelOutcome & { readonly kind: 'refused' },
-): Promise<void> {
+async function refused(works: Works, ending: Ending, { earliestAt }: Said<'refused'>): Promise<void> {
   const { row, license } = ending
   if (row.fallback === 'period_end' && row.effective === 'immediate') {
     const at = works.deps.now()
