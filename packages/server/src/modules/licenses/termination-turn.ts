@@ -11,7 +11,7 @@ import { tellLicense, tellTermination, whoseOf } from './tell.ts'
 import { nextTermination, type TerminationEvent } from './termination-machine.ts'
 import { claimTermination, moveTermination, postponeTermination, type TerminationRow } from './termination-store.ts'
 import { takeBackTestCredit } from './test-credit-store.ts'
-import { markCall, planCall } from './transition-store.ts'
+import { markCall, planCall, type TransitionRow, transitionsOf } from './transition-store.ts'
 import {
   backoffMs,
   type ClaimTurn,
@@ -82,15 +82,26 @@ async function retry(
 export const cancelCallOf = ({ orgId, terminationId }: TerminationRow) =>
   ({ orgId, objectId: terminationId, op: 'cancel' }) as const
 
+/**
+ * The same for every try, and another one for another request: where the end of the period is asked for instead, and where it is resumed. Under
+ * the key before it was refused or never asked for, which a provider may answer for ever.
+ */
+function keyOf({ terminationId, effective, asked }: TerminationRow, steps: readonly TransitionRow[]): string {
+  const round = 1 + steps.filter(({ cause }) => cause === 'resumed').length
+  const key = round === 1 ? terminationId : `${terminationId}-${round}`
+  return effective === asked ? key : `${key}-end`
+}
+
 async function askProvider(works: Works, ending: Ending): Promise<CancelOutcome> {
   const { row, license, bought } = ending
   const at = works.deps.now()
-  await inOrgOf(works, row, (db) => markCall(db, cancelCallOf(row), 'sent', at))
+  const key = await inOrgOf(works, row, async (db) => {
+    await markCall(db, cancelCallOf(row), 'sent', at)
+    return keyOf(row, await transitionsOf(db, row.orgId, row.terminationId))
+  })
   const provider = works.providers.get(license.provider)
   if (!provider) return { kind: 'unavailable', cause: 'not_in_the_catalogue' }
-  const { orgId, effective, terminationId } = row
-  // Another key where the end of the period is asked for instead: it is another request.
-  const key = effective === row.asked ? terminationId : `${terminationId}-end`
+  const { orgId, effective } = row
   const { instanceRef, periodEnd } = license
   return provider.cancel({ orgId, externalId: externalIdOf(bought), instanceRef, effective, periodEnd, key, at })
 }

@@ -28,14 +28,15 @@ import { trustOf } from '../../../test/vault-writer.ts'
 import { inOrg } from '../../context.ts'
 import { creditOf, ledgerDifferences } from '../../ledger/ledger.ts'
 import { daysOf, monthAfter, refundOf } from '../../licenses/proration.ts'
-import type { Providers } from '../../licenses/provider.ts'
+import type { CancelOutcome, Providers } from '../../licenses/provider.ts'
 import { budgetDifferences } from '../budgets/reserve.ts'
 import { takeTerminationTurn } from './termination-turn.ts'
 
 // Using a licence and ending it. Catches: an environment shown to who is on no list, or after the end; a refund that is paid twice, goes
 // into another window or is more than was paid; a licence that ends here and runs on there.
 // Seen red: the refund of the budget left out; the status of the licence not looked at; the provider not asked first; its refund not
-// compared with what was paid; the sealed credential left when nobody took it; the list of the vault not asked; everybody's licences seen.
+// compared with what was paid; the sealed credential left when nobody took it; the list of the vault not asked; everybody's licences seen;
+// one that is resumed asked for under the key that was refused.
 
 const DAY_MS = 86_400_000
 let scene: ProviderScene
@@ -171,6 +172,33 @@ it('stops where the provider refuses and says from when; and goes on when it is 
   expect(await codeOf(buyer.client.licenses.resumeTermination({ params }))).toBe('termination_not_resumable')
   await turns()
   expect((await terminationOf(terminationId)).status).toBe('completed')
+  await booksAreRight()
+})
+
+it('asks anew when it is resumed, so that a provider which answers a key as before does not refuse for ever', async () => {
+  const { licenseInstanceId } = await license()
+  const said = new Map<string, CancelOutcome>()
+  let isBound = true
+  const remembering = withManners(scene.providers, () => ({
+    cancel: async ({ key, at }) => {
+      const refused = { kind: 'refused', code: 'commitment', earliestAt: null } as const
+      const outcome = said.get(key) ?? (isBound ? refused : { kind: 'cancelled', effectiveAt: at, refundable: null })
+      said.set(key, outcome)
+      return outcome
+    },
+  }))
+  const { terminationId } = await terminate(licenseInstanceId)
+  await turns(remembering)
+  const params = { terminationId }
+  await buyer.client.licenses.resumeTermination({ params })
+  await turns(remembering)
+  expect((await terminationOf(terminationId)).status).toBe('failed')
+  isBound = false
+  await buyer.client.licenses.resumeTermination({ params })
+  await turns(remembering)
+  expect((await terminationOf(terminationId)).status).toBe('completed')
+  // One for each time it was asked for, however often a turn is taken.
+  expect([...said.keys()]).toEqual([terminationId, `${terminationId}-2`, `${terminationId}-3`])
   await booksAreRight()
 })
 
