@@ -15,6 +15,7 @@ import { loadPepper } from '../src/secrets/server-secrets.ts'
 import { newId } from '../src/start.ts'
 import { makeLog } from '../src/telemetry/log.ts'
 import { makeTelemetry } from '../src/telemetry/telemetry.ts'
+import { refuseSecondConnection } from './one-connection.ts'
 import type { copyDatabase } from './postgres.ts'
 
 // A whole server on a real PostgreSQL and real HTTP, in this process: for test files through `harness.ts`, for programs as it is.
@@ -58,7 +59,7 @@ export async function harnessOn(
   const { STRONGROOM_LOG_LEVEL = 'silent' } = process.env
   const config: Config = { ...readConfig({ STRONGROOM_LOG_LEVEL, STRONGROOM_DATA: data }, []), ...overrides }
   const open = (connection: Copy['app'], poolSize: number): Database =>
-    openDatabase({ connection, poolSize, patience }, () => undefined)
+    refuseSecondConnection(openDatabase({ connection, poolSize, patience }, () => undefined))
   const database = open(logins.app, config.poolSize)
   const worker = open(logins.worker, 3)
   const telemetry = makeTelemetry({ exportsSpans: config.otlpEndpoint !== undefined })

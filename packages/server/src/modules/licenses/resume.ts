@@ -1,7 +1,8 @@
 import type { licenses } from '@strongroom/contract'
+import type { Signer } from '@strongroom/protocol'
 import { record } from '../../audit/record.ts'
 import { type TxCtx, transact } from '../../context.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { provisioningKey } from '../../licenses/sealer.ts'
 import { keyIn } from '../../log/signers.ts'
@@ -11,21 +12,25 @@ import { externalIdOf, hold, promise } from './money.ts'
 import { openPurchase } from './open.ts'
 import { nextPurchase, resumedAt } from './purchase-machine.ts'
 import { buyerOf, dropSealed, movePurchase, type PurchaseRow } from './purchase-store.ts'
-import { isResumable, showPurchase } from './show.ts'
+import { isForTaking, isResumable, showPurchase } from './show.ts'
 import { tellPurchase } from './tell.ts'
 import { callState } from './transition-store.ts'
 
+/** The key is opened for who is shown what waits, over a connection of its own: everybody else is answered in one transaction. */
 export const purchaseStatus: Handler<typeof licenses.purchaseStatus> = async (ctx, { params }) => {
-  const provisioner = await provisioningKey(ctx)
-  return transact(ctx, async (ctx) => {
-    const shown = await showPurchase(ctx, await openPurchase(ctx, params.purchaseId), provisioner)
-    if (shown.handoff)
-      await record(ctx, {
-        action: 'license.handoff.read',
-        targets: [{ type: 'license_purchase', id: params.purchaseId }],
-      })
-    return shown
-  })
+  const look = (provisioner?: Signer) =>
+    transact(ctx, async (ctx) => {
+      const row = await openPurchase(ctx, params.purchaseId)
+      if (!provisioner && isForTaking(ctx, row)) return undefined
+      const shown = await showPurchase(ctx, row, provisioner)
+      if (shown.handoff)
+        await record(ctx, {
+          action: 'license.handoff.read',
+          targets: [{ type: 'license_purchase', id: params.purchaseId }],
+        })
+      return shown
+    })
+  return (await look()) ?? found(await look(await provisioningKey(ctx)), 'purchase_not_found')
 }
 
 function ensureResumable(row: PurchaseRow, now: Date): void {

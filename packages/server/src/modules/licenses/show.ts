@@ -26,11 +26,13 @@ const destination = ({ vaultMode, vaultName, vaultId }: PurchaseRow) => ({
 })
 
 /** For the buyer alone, and only while it waits. */
-async function handoffOf(ctx: TxCtx, row: PurchaseRow, { kid, key }: Signer): Promise<Purchase['handoff']> {
-  const isBuyer = row.principal === ctx.principal.id
-  if (!isBuyer || row.state !== 'awaiting_handoff') return undefined
-  const sealed = await sealedOf(ctx.db, row.orgId, row.purchaseId)
-  if (!sealed) return undefined
+export const isForTaking = ({ principal }: Pick<TxCtx, 'principal'>, row: PurchaseRow): boolean =>
+  row.principal === principal.id && row.state === 'awaiting_handoff'
+
+async function handoffOf(ctx: TxCtx, row: PurchaseRow, provisioner?: Signer): Promise<Purchase['handoff']> {
+  const sealed = isForTaking(ctx, row) && (await sealedOf(ctx.db, row.orgId, row.purchaseId))
+  if (!sealed || !provisioner) return undefined
+  const { kid, key } = provisioner
   return {
     sealed: sealed.envelope,
     provisioner: { kid, key: { ...key.bundle } },
@@ -83,11 +85,11 @@ export const showBegun = (row: PurchaseRow): Purchase =>
 const POLL = { type: 'poll', afterMs: 1000 } as const
 
 /** With the provisioning key, which is opened over a connection of its own: before the transaction, or many wait for each other's. */
-export async function showPurchase(ctx: TxCtx, row: PurchaseRow, provisioner: Signer): Promise<Purchase> {
+export async function showPurchase(ctx: TxCtx, row: PurchaseRow, provisioner?: Signer): Promise<Purchase> {
   const retryable = isResumable(row, ctx.now())
   const handoff = await handoffOf(ctx, row, provisioner)
   // To another key than before: see `resealing`.
-  const isBeingSealed = row.state === 'awaiting_handoff' && row.principal === ctx.principal.id && !handoff
+  const isBeingSealed = isForTaking(ctx, row) && !handoff
   const sealing = row.attempts < MOST_UNKNOWN ? POLL : ({ type: 'contact_support' } as const)
   return shown(row, await transitionsOf(ctx.db, row.orgId, row.purchaseId), {
     nextAction: isBeingSealed ? sealing : purchases.nextActionOf(row.state, retryable),
