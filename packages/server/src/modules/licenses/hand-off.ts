@@ -21,8 +21,8 @@ import { refusing } from '../../log/refusals.ts'
 import { publicKeyOf } from '../../log/signers.ts'
 import { commitNewVault, commitVault, receiptOf, refuseUnless } from '../vaults/commit.ts'
 import { claimedVaults, transactInTurn } from '../vaults/turns.ts'
-import { linkItem } from './instance-store.ts'
-import { dropSealed, lockPurchase, movePurchase, type PurchaseRow, sealedOf } from './purchase-store.ts'
+import { linkItem, lockInstance } from './instance-store.ts'
+import { dropSealed, lockPurchase, movePurchase, type PurchaseRow, purchase, sealedOf } from './purchase-store.ts'
 import { showPurchase } from './show.ts'
 import { tellPurchase } from './tell.ts'
 
@@ -124,10 +124,13 @@ async function complete(ctx: TxCtx, row: PurchaseRow, body: Body, provisioner: S
   return { purchase: await showPurchase(ctx, await ownPurchase(ctx, purchaseId), provisioner), receipt }
 }
 
-/** Under its lock, and only for who bought it: nobody else could open it. */
+/** Under its lock, and only for who bought it: nobody else could open it. Its licence is locked before, as by whoever ends that. */
 async function ownPurchase({ db, principal }: TxCtx, purchaseId: string): Promise<PurchaseRow> {
-  const row = await lockPurchase(db, principal.orgId, purchaseId)
-  return found(row?.principal === principal.id ? row : undefined, 'purchase_not_found')
+  const { orgId, id } = principal
+  const seen = await purchase(db, orgId, purchaseId)
+  if (seen?.principal !== id) throw new ApiError('purchase_not_found')
+  await lockInstance(db, orgId, seen.instanceId)
+  return found(await lockPurchase(db, orgId, purchaseId), 'purchase_not_found')
 }
 
 /** The same answer as before, from what is there now. */

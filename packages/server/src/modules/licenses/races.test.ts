@@ -3,7 +3,16 @@ import { createClient } from '@strongroom/sdk'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Harness, startHarness } from '../../../test/harness.ts'
 import { outcomes } from '../../../test/people.ts'
-import { buy, giveCredit, makeBuyer, makeLicenseOrg, takeTurns } from '../../../test/provider/license-buyer.ts'
+import {
+  buy,
+  giveCredit,
+  handOffBody,
+  makeBuyer,
+  makeLicenseOrg,
+  provisionersOf,
+  statusOf,
+  takeTurns,
+} from '../../../test/provider/license-buyer.ts'
 import type { Writer } from '../../../test/vault-writer.ts'
 import { inOrg } from '../../context.ts'
 import { creditOf, ledgerDifferences } from '../../ledger/ledger.ts'
@@ -11,7 +20,8 @@ import { budgetDifferences } from '../budgets/reserve.ts'
 
 // Two hundred at once where there is room for ten, through the real route: exactly ten, whatever the room is of. Catches: a look first and
 // a change afterwards, locks in another order. Seen red: the budgets not asked; the hold left out; what budgets say of one among several not
-// heard; the provisioning key opened over a second connection by whoever holds one, all of which then waited for each other.
+// heard; the provisioning key opened over a second connection by whoever holds one, all of which then waited for each other;
+// the hand-off that locked the purchase before the licence.
 
 const PRICE = 2_000_000n
 const [MANY, ROOM] = [200, 10]
@@ -102,5 +112,33 @@ it('shows what waits to more at once than a server that has just started has con
     expect(new Set(types)).toEqual(new Set([expect.stringMatching(/:/)]))
   } finally {
     await sibling.close()
+  }
+})
+
+it('lets who takes a licence and who ends it meet, and neither waits for what the other has', async () => {
+  const org = await makeLicenseOrg(h, 'taken and ended')
+  await giveCredit(h, org.orgId, PRICE)
+  const buyer = await makeBuyer(h, org)
+  const { purchaseId, licenseInstanceId } = await buy(buyer, 'sandbox-once')
+  await takeTurns(h)
+  const { body } = await handOffBody(buyer, await statusOf(buyer, purchaseId), await provisionersOf(h))
+  const { pool } = h.deps.database
+  const waiting = async (): Promise<number> => {
+    const asked = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    return (await pool.query<{ n: number }>(asked)).rows[0]?.n ?? 0
+  }
+  const holder = await pool.connect()
+  try {
+    await holder.query('begin')
+    await holder.query(`select set_config('app.org', $1, true)`, [org.orgId])
+    await holder.query('select 1 from license_instance where instance_id = $1 for update', [licenseInstanceId])
+    const ended = buyer.client.licenses.terminate({ body: { licenseInstanceId } })
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(1)
+    const taken = buyer.client.licenses.handOff({ params: { purchaseId }, body })
+    await expect.poll(waiting, { timeout: 10_000 }).toBe(2)
+    await holder.query('commit')
+    expect(await outcomes([ended, taken])).toEqual(['ok', 'handoff_not_ready'])
+  } finally {
+    holder.release()
   }
 })

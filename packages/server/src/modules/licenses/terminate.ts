@@ -82,6 +82,8 @@ export const resumeTermination: Handler<typeof licenses.resumeTermination> = (ct
     const to = nextTermination(row.state, 'resumed')
     if (!to || row.replacedBy !== null)
       throw new ApiError('termination_not_resumable', { details: { status: row.state } })
+    // The licence before everything of it, as by whoever ends or takes it. Of two at once the second finds it moved, and is shown it as it is.
+    await lockInstance(db, principal.orgId, license.licenseInstanceId)
     const at = ctx.now()
     const move = { to, cause: 'resumed', actor: principal.id, at }
     const isMoved = await moveTermination(db, row, move, { reason: null, attempts: 0, earliest_at: null, next_at: at })
