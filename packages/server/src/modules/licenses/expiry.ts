@@ -35,12 +35,12 @@ export const takeEndingTurn = ({ deps, worker, providers }: Works): Promise<bool
     const canRenew = providers.get(license.provider)?.renew !== undefined
     const reason = canRenew ? null : 'not_renewable'
     await sql`select set_config('app.org', ${orgId}, true)`.execute(db)
-    await insertRenewal(db, license, {
+    const isFirst = await insertRenewal(db, license, {
       ...{ renewalId: deps.newId('ren'), at, reason, state: canRenew ? 'waiting' : 'lapsed' },
       nextAt: canRenew ? asksAt(license) : null,
     })
     const about = { orgId, tenantId, buyer, id: instanceId, status: 'active', periodEnd: periodEnd.toISOString() }
-    if (reason !== null) await tellLicense(deps, db, { ...about, reason }, 'license.expiring')
+    if (reason !== null && isFirst) await tellLicense(deps, db, { ...about, reason }, 'license.expiring')
     return true
   })
 

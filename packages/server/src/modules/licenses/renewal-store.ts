@@ -86,6 +86,7 @@ export async function claimOver(db: Db, at: Date): Promise<OverLicense | undefin
   return rows[0]
 }
 
+/** False if somebody else has just decided about this period: what was claimed is as it was seen before that. */
 export async function insertRenewal(
   db: Db,
   { orgId, instanceId, periodNo, periodEnd, amount }: EndingLicense,
@@ -96,15 +97,16 @@ export async function insertRenewal(
     readonly nextAt: Date | null
     readonly at: Date
   },
-): Promise<void> {
+): Promise<boolean> {
   const { renewalId, state, reason, nextAt, at } = made
-  await sql`
+  const { numAffectedRows } = await sql`
     insert into license_renewal (org_id, renewal_id, instance_id, period_no, starts_at, amount, state, reason, next_at, created_at, updated_at)
-    values (${orgId}, ${renewalId}, ${instanceId}, ${periodNo}, ${periodEnd}, ${amount}, ${state}, ${reason}, ${nextAt}, ${at}, ${at})`.execute(
-    db,
-  )
+    values (${orgId}, ${renewalId}, ${instanceId}, ${periodNo}, ${periodEnd}, ${amount}, ${state}, ${reason}, ${nextAt}, ${at}, ${at})
+    on conflict do nothing`.execute(db)
+  if (numAffectedRows === 0n) return false
   const step = { seq: 1, from: null, to: state, cause: reason ?? 'ending', actor: 'strongroom', at }
   await insertTransition(db, orgId, renewalId, step)
+  return true
 }
 
 /** The next one that is due and not of a provider in `busy`, for as long as the lease lasts. */

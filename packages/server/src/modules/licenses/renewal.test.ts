@@ -20,11 +20,13 @@ import type { Providers } from '../../licenses/provider.ts'
 import { budgetDifferences } from '../budgets/reserve.ts'
 import { takeLineTurn } from '../charges/turns.ts'
 import { takeEndingTurn, takeExpiryTurn } from './expiry.ts'
+import { claimEnding, insertRenewal } from './renewal-store.ts'
 import { takeRenewalTurn } from './renewal-turn.ts'
 
 // Catches: a period paid twice or not at all, unknown taken for failed, a licence that runs on unpaid or ends although it was paid, money
 // that stays held. Seen red: an unknown answer that releases; a buyer who is gone or has expired not looked at, or nobody told of it; the end of the licence not told; a key
-// that is new for each try; a termination that does not wait; the wrong amount paid; a budget without room not told of.
+// that is new for each try; a termination that does not wait; the wrong amount paid; a budget without room not told of;
+// a period decided about by two processes that failed in one of them.
 
 const [DAY_MS, HOUR_MS] = [86_400_000, 3_600_000]
 let scene: ProviderScene
@@ -286,4 +288,20 @@ it('tells a week before that a licence ends that cannot be renewed', async () =>
   advanceTo(end)
   await turns(unable)
   expect([(await licenseOf(id)).status, (await told(id)).at(-1)]).toEqual(['expired', 'license.expired'])
+})
+
+it('decides about a period once, also where two processes have seen that nothing was decided', async () => {
+  const { licenseInstanceId } = await buy(buyer, 'mail-pro')
+  await takeTurns(scene.h, scene.providers)
+  const end = new Date((await licenseOf(licenseInstanceId)).periodEnd ?? '')
+  const { deps, worker } = scene.h
+  const decided = await worker.kysely.transaction().execute(async (db) => {
+    const seen = await claimEnding(db, end)
+    if (!seen) throw new Error('nothing ends')
+    await sql`select set_config('app.org', ${seen.orgId}, true)`.execute(db)
+    const made = { at: deps.now(), reason: null, state: 'waiting', nextAt: null } as const
+    const insert = () => insertRenewal(db, seen, { ...made, renewalId: deps.newId('ren') })
+    return [seen.instanceId, await insert(), await insert()]
+  })
+  expect(decided).toEqual([licenseInstanceId, true, false])
 })
