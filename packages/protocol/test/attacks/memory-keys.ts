@@ -175,7 +175,7 @@ export const MEMORY_KEYS: readonly Attack[] = [
   {
     id: 'memory-policy-dated-back',
     row: 14,
-    title: 'a policy by a former admin, dated back to when he was one',
+    title: 'a policy by a former admin, dated back to the very leaf that removed him',
     code: 'log_fork',
     behindKeys: true,
     run: async (world, { client }) => {
@@ -183,7 +183,7 @@ export const MEMORY_KEYS: readonly Attack[] = [
       await revokeKey(world, dave.kid, 'removed', alice)
       await client.learn()
       const policy = await makePolicy(world, { ...policyOf(world), provisioners: ['agent:ag_evil'] }, [dave])
-      const indexes = [0, kidStateOf(world, dave.kid).added + 1]
+      const indexes = [0, (kidStateOf(world, dave.kid).end as number) - 1]
       const change = { policyVersion: 2, policyHash: documentHash(policy), indexes }
       alterState<PolicyState>(world, POLICY_NAME, change, [policy])
       return readAgain(client)
