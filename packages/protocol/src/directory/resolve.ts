@@ -13,7 +13,7 @@ import { stateOf, type VerifiedView } from '../log/transparency.ts'
 import { capsAt, countAdmins, type DirectoryKey } from './caps.ts'
 import { type Cap, type CapsSetPayload, capsSet, keyRotate, orgGenesis, type Policy, policySet } from './documents.ts'
 import { type Genesis, keysBefore, type RecordSource, verifyRecord } from './records.ts'
-import { ensureUntainted, isSound } from './taint.ts'
+import { ensureUntainted, isSound, isUntainted } from './taint.ts'
 
 // Sections 4.3 and 4.4: from a pinned genesis to any signer, by signatures alone. The logged state can only end a key.
 
@@ -40,13 +40,15 @@ export interface VerifiedDirectory {
   keyOf(kid: string): Promise<CheckedKey | undefined>
   /** Refuses a key that is not in the directory, or that a compromised key vouched for. */
   resolve(kid: string): Promise<DirectoryKey>
+  /** For whoever reviews: did no compromised key vouch for it that the quorum has not confirmed since? */
+  isUntainted(kid: string): Promise<boolean>
   capsAt(kid: string, index: number): Promise<ReadonlySet<Cap>>
   policyAt(index: number): Promise<Policy>
   /** Every key this directory was asked for, with the record that brought it in. */
   resolved(): readonly DirectoryKey[]
   /** The newest policy; null where the answer does not prove it. */
   readonly policy: Policy | null
-  /** 4.4: what a compromised key signed last is taken all the same, for whoever reviews it and signs it anew. */
+  /** 4.4: what a compromised key signed last, or one that it vouched for, is taken all the same, for whoever reviews it and signs it anew. */
   readonly isReviewing?: boolean | undefined
 }
 
@@ -109,7 +111,7 @@ export async function verifyDirectory(
   async function reliable(kid: string): Promise<DirectoryKey> {
     const resolved = await resolve(kid)
     await once(`reliable ${kid}`, async () => {
-      await ensureUntainted(top, kid)
+      if (!isReviewing) await ensureUntainted(top, kid)
       // 2.1: who came before longer keys were asked for stays, and who has lost their right since has still asked for them.
       const { minRsaBits } = await source(0, true).policyAt(resolved.entry.added)
       checkKey(kid, resolved.key.bundle, minRsaBits)
@@ -137,6 +139,7 @@ export async function verifyDirectory(
     signerAt,
     formerSignerAt,
     resolve: reliable,
+    isUntainted: (kid: string) => isUntainted(top, kid),
     keyOf: top.keyOf,
     capsAt: (kid: string, index: number) => capsAt(top, kid, index),
     policyAt: top.policyAt,

@@ -15,10 +15,12 @@ interface Confirmation {
 /** The end of the compromised key that stands behind a key unconfirmed, by key; null where none does. */
 type Known = Map<string, Promise<number | null>>
 
-/** Walks from a key to the genesis and refuses at a compromised voucher that nobody has confirmed since. */
+/** Walks from a key to the genesis and stops at a compromised voucher that nobody has confirmed since. */
+export const isUntainted = async (source: DirectorySource, kid: string): Promise<boolean> =>
+  (await taintedSince(source, kid, new Map())) === null
+
 export async function ensureUntainted(source: DirectorySource, kid: string): Promise<void> {
-  const isUntainted = (await taintedSince(source, kid, new Map())) === null
-  ensure(isUntainted, 'signer_compromised', 'a key was vouched for by a compromised key', { kid })
+  ensure(await isUntainted(source, kid), 'signer_compromised', 'a key was vouched for by a compromised key', { kid })
 }
 
 function taintedSince(source: DirectorySource, kid: string, known: Known): Promise<number | null> {

@@ -216,18 +216,7 @@ export async function activeSigner(draft: Draft, kid: string): Promise<CheckedKe
   return key
 }
 
-/** Does nobody compromised stand behind this key? A key that is tainted gets no vault key until the quorum confirms it. */
-export async function isUntainted(draft: Draft, kid: string): Promise<boolean> {
-  try {
-    await ensureUntainted(draft.directory, kid)
-    return true
-  } catch (error) {
-    if (error instanceof ProtocolError && error.code === 'signer_compromised') return false
-    throw error
-  }
-}
-
-/** The same where readers refuse a tainted key (4.3): what it signs for vaults and projects never gets into the log. */
+/** For where readers refuse a tainted key (4.3): what it signs for vaults and projects never gets into the log. */
 export async function untaintedSigner(draft: Draft, kid: string): Promise<CheckedKey> {
   const key = await activeSigner(draft, kid)
   await ensureUntainted(draft.directory, kid)

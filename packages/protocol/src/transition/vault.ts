@@ -1,3 +1,4 @@
+import { isUntainted } from '../directory/taint.ts'
 import { ensure } from '../errors.ts'
 import { type Envelope, peekDocument, type VerifiedDocument } from '../identity/document.ts'
 import { principalOf } from '../identity/identifiers.ts'
@@ -13,7 +14,6 @@ import {
   activeSigner,
   currentPolicy,
   type Draft,
-  isUntainted,
   untaintedSigner,
 } from './draft.ts'
 import { adminsOf, applyGrant, dropGrants } from './grants.ts'
@@ -290,7 +290,7 @@ async function applyGrants(
   if (!epoch) return
   const due = new Set<string>()
   for (const principal of readers)
-    for (const kid of await activeKids(draft, principal)) if (await isUntainted(draft, kid)) due.add(kid)
+    for (const kid of await activeKids(draft, principal)) if (await isUntainted(draft.directory, kid)) due.add(kid)
   ensure(
     sameMembers(granted, due),
     'incomplete_batch',

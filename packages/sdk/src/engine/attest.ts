@@ -53,10 +53,10 @@ export const reviewing = (actor: Actor): Actor => ({
   policy: { ...actor.policy, isReviewing: true },
 })
 
-/** The key, if it was found to be compromised. */
+/** The key, if it was found to be compromised, or a compromised one vouched for it: readers refuse what either signed last. */
 export async function compromisedIn(directory: VerifiedDirectory, kid: string): Promise<string | null> {
   const { entry } = await directory.resolve(kid)
-  return entry.status === 'compromised' ? kid : null
+  return entry.status === 'compromised' || !(await directory.isUntainted(kid)) ? kid : null
 }
 
 export async function reviewVault(

@@ -19,7 +19,10 @@ export type KeysByPrincipal = ReadonlyMap<string, readonly CheckedKey[]>
 export interface KeysOptions extends CallerOptions {
   /** The vault whose key is to be wrapped for them: what is refused is evidence about it. */
   readonly vaultId?: string
-  /** Takes it that somebody has no key now, such as after a compromise. A key that is hidden makes the log refuse the batch. */
+  /**
+   * Takes it that somebody has no key now, such as after a compromise, be it theirs or that of whoever vouched for them: the log takes no grant
+   * for such a key either. A key that is hidden makes the log refuse the batch.
+   */
   readonly mayLack?: boolean
   /** The one key they may have: it was made here, or compared, and the server chose the id that it stands under. */
   readonly only?: string | undefined
@@ -54,7 +57,7 @@ const keysOf = (
       check: async (answer, pins) => {
         const directory = await verifyDirectoryAnswer(actor, answer, pins)
         const kids = listOf(membersOf(answer, 'answer').kids, 'kids').map(String)
-        const result = await activeKeys(directory, kids, principals)
+        const result = await activeKeys(directory, mayLack ? await soundIn(directory, kids) : kids, principals)
         if (!mayLack) ensureKeys(result)
         if (only !== undefined) ensureOnly(result, only)
         return { rounds: [{ directory, heads: [] }], result }
@@ -63,7 +66,7 @@ const keysOf = (
     options,
   )
 
-/** Who of these people holds the cap `dir-admin` with an active key, by the verified log. */
+/** Who of these people holds the cap `dir-admin` with an active key, by the verified log; nobody whom a compromised key vouched for. */
 export async function adminsAmong(
   actor: Actor,
   principals: readonly string[],
@@ -84,7 +87,7 @@ const adminsOf = (actor: Actor, principals: readonly string[], options: CallerOp
         const directory = await verifyDirectoryAnswer(actor, answer, pins)
         const kids = listOf(membersOf(answer, 'answer').kids, 'kids').map(String)
         const result = new Set<string>()
-        for (const [principal, keys] of await activeKeys(directory, kids, principals))
+        for (const [principal, keys] of await activeKeys(directory, await soundIn(directory, kids), principals))
           for (const { kid } of keys)
             if ((await directory.capsAt(kid, directory.view.checkpoint.size)).has('dir-admin')) result.add(principal)
         return { rounds: [{ directory, heads: [] }], result }
@@ -100,6 +103,13 @@ export async function verifyDirectoryAnswer(actor: Actor, answer: unknown, pins:
   const view = await verifyTransparency(transparency, pins.log, freshness)
   const response = { genesis, policies, records, capSets } as DirectoryResponse
   return verifyDirectory(view, response, pins.org.genesis)
+}
+
+/** Without those that a compromised key vouched for and nobody has confirmed since (docs/reference/protocol.md 4.3). */
+async function soundIn(directory: VerifiedDirectory, kids: readonly string[]): Promise<readonly string[]> {
+  const sound: string[] = []
+  for (const kid of kids) if (await directory.isUntainted(kid)) sound.push(kid)
+  return sound
 }
 
 async function activeKeys(

@@ -1,11 +1,18 @@
+import { openKeys, registerKey } from '@strongroom/protocol'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createClient } from '../../src/client.ts'
+import { memoryTrust } from '../../src/engine/trust.ts'
+import { acceptInvite, endorseInvite, makeUserInvite } from '../../src/people-invites.ts'
+import { Strongroom } from '../../src/strongroom/strongroom.ts'
+import { keysOf } from '../engine/server.ts'
 import { errorOf, startWorld, unique, type World } from './world.ts'
 
 // What a compromised key signed last is refused to everybody, until it is signed anew. Catches: a vault that nobody can read or write any more
 // after its last writer was found to be compromised; what was reviewed taken for sound by who did not review it.
 // Seen red: items not signed anew; the head not signed where no item is to be; the list of access left as it was, and the keys of the vault;
 // who administers it left as they were signed; every read a review; other vaults not found by name any more; what nobody was shown signed along
-// (head, access, admins, item, an item's version, and of a project its content and its admins); what was remembered written on.
+// (head, access, admins, item, an item's version, and of a project its content and its admins); what was remembered written on; those whom a
+// compromised administrator endorsed refused to whoever reviews what they wrote, to whoever makes a new vault key, and to whoever removes them.
 
 let world: World
 beforeAll(async () => {
@@ -148,6 +155,51 @@ it('is done once when several do it at once', async () => {
   for (const refusal of refusals) expect(refusal).toMatchObject({ code: 'vault_head_conflict' })
   expect((await fresh().items.get(vault, 'db')).version).toBe(3)
   expect(await readAll(vault)).toEqual({ db: 'theirs', other: 'other' })
+})
+
+describe('somebody whom a compromised administrator endorsed', () => {
+  /** An agent with a vault to write to, and the administrator who endorsed it. */
+  async function endorsedByBob() {
+    const { founder, url } = world
+    const email = `${unique('bob')}@example.com`
+    const terms = { email, name: 'Bob', tenantId: founder.tenantId, caps: ['dir-admin', 'member'] as const }
+    const invite = await makeUserInvite(founder, terms)
+    const passphrase = 'a passphrase of an invitee'
+    const bob = await acceptInvite({ baseUrl: url, link: invite.link, passphrase, keys: keysOf('bob') })
+    await endorseInvite(founder, invite)
+    const body = { name: unique('bot'), permissions: ['machine.all' as const] }
+    const { agent, apiKey } = await founder.client.agents.create({ body })
+    const identity = await openKeys(`agent:${agent.agentId}`, keysOf('deploy'))
+    const event = await registerKey({ org: founder.orgId, caps: ['agent'], at: Date.now() }, bob.identity, identity)
+    await createClient({ baseUrl: url, apiKey: String(apiKey) }).keys.register({ body: { event } })
+    const { trustAnchor } = founder
+    const own = { server: url, apiKey: String(apiKey), privateKey: identity, trustAnchor, trustStore: memoryTrust() }
+    const vault = unique('vault')
+    await world.alice.vaults.create({ name: vault })
+    const { principal } = identity.key
+    await fresh().permissions.grant({ vault }, { principal, role: 'WRITE' })
+    const compromise = () => world.alice.agents.revokeKey(bob.identity.kid, 'compromised')
+    return { vault, bot: new Strongroom(own), principal, keyId: identity.kid, compromise }
+  }
+
+  it('closes no vault for ever by having written to it last', async () => {
+    const { vault, bot, keyId, compromise } = await endorsedByBob()
+    await bot.secrets.set(`sr://${vault}/db/db`, 'theirs')
+    await compromise()
+    expect(await errorOf(readAll(vault))).toMatchObject({ code: 'signer_compromised' })
+    expect(await attest(vault)).toMatchObject({ head: keyId, access: null, items: [{ name: 'db', by: keyId }] })
+    expect(await readAll(vault)).toEqual({ db: 'theirs' })
+    expect(await fresh().vaults.review(vault)).toMatchObject({ head: null, items: [] })
+  })
+
+  it('gets no new vault key and keeps nobody from one, nor from removing them', async () => {
+    const { vault, bot, principal, compromise } = await endorsedByBob()
+    await compromise()
+    await fresh().vaults.rotateKey(vault, { reason: 'key-compromised' })
+    await fresh().secrets.set(`sr://${vault}/db/db`, 'mine')
+    expect(await errorOf(bot.secrets.get(`sr://${vault}/db/db`))).toMatchObject({ name: 'NoWrappedKeyError' })
+    await world.alice.transparency.quorums.ensureWithout(principal)
+  })
 })
 
 it('gives a vault back that a compromised agent made, to those who administer it too', async () => {
