@@ -39,14 +39,17 @@ const revivedAs =
 
 type CapSets = KidState['capSets']
 
-/** Carol was an admin, endorsed a writer, and is none any more, as the client has seen; then the log says otherwise. */
+interface Seen {
+  readonly given: CapSets[number]
+  readonly taken: CapSets[number]
+  readonly last: CapSets[number]
+}
+
+/**
+ * Carol was an admin, endorsed a writer, and is none any more, or was none for a while, as the client has seen; then the log says otherwise.
+ */
 const givingBack =
-  (
-    lie: (
-      sets: { readonly given: CapSets[number]; readonly taken: CapSets[number] },
-      world: World,
-    ) => Promise<readonly [CapSets, ...Envelope[]]>,
-  ) =>
+  (lie: (sets: Seen, world: World) => Promise<readonly [CapSets, ...Envelope[]]>, isGivenAgain = false) =>
   async (world: World, { client }: Bench): Promise<unknown> => {
     const { alice, carol, dave, mallory } = world.actors
     await setCaps(world, carol.kid, ADMIN, [alice])
@@ -55,10 +58,11 @@ const givingBack =
     await changeVault(world, { acl: aclWith(world, { [MALLORY]: 'write' }), grants }, alice)
     await world.write(world.prod, [], mallory)
     await setCaps(world, carol.kid, ['member'], [alice])
+    if (isGivenAgain) await setCaps(world, carol.kid, ADMIN, [alice])
     await revokeKey(world, dave.kid, 'removed', alice)
     await client.learn()
-    const [given, taken] = kidStateOf(world, carol.kid).capSets as [CapSets[number], CapSets[number]]
-    const [capSets, ...docs] = await lie({ given, taken }, world)
+    const [given, taken, last = taken] = kidStateOf(world, carol.kid).capSets as [Seen['given'], Seen['taken']]
+    const [capSets, ...docs] = await lie({ given, taken, last }, world)
     alterState<KidState>(world, kidName(carol.kid), { capSets }, docs)
     return readAgain(client)
   }
@@ -117,6 +121,14 @@ export const MEMORY_KEYS: readonly Attack[] = [
     code: 'log_rollback',
     behindKeys: true,
     run: givingBack(async ({ given }) => [[given]]),
+  },
+  {
+    id: 'memory-caps-gap-closed',
+    row: 14,
+    title: 'the caps.set that took an admin her rights for a while, left out between two that gave them',
+    code: 'log_rollback',
+    behindKeys: true,
+    run: givingBack(async ({ given, last }) => [[given, last]], true),
   },
   {
     id: 'memory-caps-taken-later',
