@@ -36,14 +36,16 @@ export function makeEvidence({ error, org, vaultId, trust, answer, now, maxStale
   }
 }
 
-const FIELD_ENVELOPE = /^v3\.[A-Za-z0-9_-]{128,}$/
+const FIELD_ENVELOPE = /v3\.[\w-]{128,}/g
 const MAX_DEPTH = 64
 
 /** An answer that is refused may hold a ciphertext anywhere, so it is looked for everywhere. */
 function withoutValues(part: unknown, depth = 0): unknown {
-  if (typeof part === 'string') return FIELD_ENVELOPE.test(part) ? '' : part
+  if (typeof part === 'string') return part.replace(FIELD_ENVELOPE, '')
   if (typeof part !== 'object' || part === null) return part
   if (depth > MAX_DEPTH) return null
   if (Array.isArray(part)) return part.map((entry: unknown) => withoutValues(entry, depth + 1))
-  return Object.fromEntries(Object.entries(part).map(([name, entry]) => [name, withoutValues(entry, depth + 1)]))
+  return Object.fromEntries(
+    Object.entries(part).map(([name, entry]) => [withoutValues(name), withoutValues(entry, depth + 1)]),
+  )
 }

@@ -1,5 +1,5 @@
 // Catches: evidence that a third party cannot check, that says something else than the answer shows, or that carries secrets.
-// Seen red: values left in the file; the pins of then not used; the claimed code returned as the found one; a message that the
+// Seen red: values left in the file, also as a name or with something around them; the pins of then not used; the claimed code returned as the found one; a message that the
 // file’s own shape refuses.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { orgGenesis } from '../../src/directory/documents.ts'
@@ -201,7 +201,9 @@ describe('what a file holds', () => {
     const answer = await honest()
     const values = answer.fields.map(({ value }) => value)
     expect(values).toHaveLength(3)
-    const odd = { ...answer, copy: { deep: [values[0], { value: values[1] }] }, fields: [...answer.fields, values[2]] }
+    const around = { [`${values[0]}`]: `${values[1]}\n ${values[2]}` }
+    const copy = { deep: [values[0], { value: values[1] }], around }
+    const odd = { ...answer, copy, fields: [...answer.fields, values[2]] }
     const text = JSON.stringify(await evidenceOf(odd))
     for (const value of values) expect(text).not.toContain(value)
     for (const secret of ['postgres://', 'sk_live']) expect(text).not.toContain(secret)
