@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { documentHash, type Envelope } from '../../src/identity/document.ts'
-import { POLICY_NAME, type PolicyState } from '../../src/log/state.ts'
+import { type KidState, kidName, POLICY_NAME, type PolicyState } from '../../src/log/state.ts'
 import { cutTrust } from '../../src/trust/cut.ts'
 import { type AdoptedRecovery, adoptRecovery, verifyRecovery } from '../../src/trust/recovery.ts'
 import { remember } from '../../src/trust/remember.ts'
@@ -12,8 +12,9 @@ import {
   type TrustStore,
 } from '../../src/trust/store.ts'
 import { makeDaveAdmin } from '../attacks/authority.ts'
-import { alterState, policyOf } from '../attacks/powers.ts'
-import { addKey, createProject, revokeKey, setPolicy } from '../world/acts.ts'
+import { alterState, kidStateOf, policyOf } from '../attacks/powers.ts'
+import { refusal } from '../log/refusal.ts'
+import { addKey, createProject, revokeKey, setCaps, setPolicy } from '../world/acts.ts'
 import { backupOf, loseTo, makeStatement, recoveryAnswer, sizeAndRoot } from '../world/recovery.ts'
 import { ORG, openWorld, type World } from '../world/world.ts'
 import { codes, headOf, learn, read, round, trustOf } from './desk.ts'
@@ -21,12 +22,15 @@ import { codes, headOf, learn, read, round, trustOf } from './desk.ts'
 // Section 9.4: what a store keeps when the log is cut. The refusals are among the attacks (a restored server).
 // Catches: pins of the kept log thrown away with the rest, pins of the lost part kept, an end or a quorum forgotten.
 // Seen red: whole pins dropped, `size` not set to the cut, ended signers cut like active ones, the minimum kept; the leaves of policies
-// not taken over, and not compared.
+// not taken over, and not compared; caps asked for again of a key that has ended, and
+// others of the kept part taken for such.
 
 let world: World
 beforeEach(async () => {
   world = await openWorld()
 })
+
+type CapSet = KidState['capSets'][number]
 
 const FRESH = () => ({ now: world.now, maxStaleMs: 3_600_000 })
 
@@ -130,6 +134,28 @@ describe('after a recovery', () => {
     await addKey(world, mallory, ['member'], alice)
     const again = { ...store, orgs: { [ORG]: knowing as OrgTrust } }
     expect(trustOf((await learn(world, again, [mallory.kid])).store).signers[mallory.kid]?.status).toBe('active')
+  })
+
+  it('caps that were set in the lost part have to be set again, but for a key that had ended there', async () => {
+    const { alice, bob, dave } = world.actors
+    const { store } = await losing(async () => {
+      for (const { kid } of [bob, dave]) await setCaps(world, kid, ['member'], [alice])
+      await revokeKey(world, dave.kid, 'removed', alice)
+    }, [bob.kid, dave.kid])
+    expect(await refusal(() => learnAll(store, [bob.kid]))).toBe('log_rollback')
+    await setCaps(world, bob.kid, ['member'], [alice])
+    expect(await refusal(() => learnAll(store, [bob.kid, dave.kid]))).toBe('accepted')
+  })
+
+  it('caps that were set in the kept part stay those that were seen, also where they are set again', async () => {
+    const { alice, bob } = world.actors
+    await setCaps(world, bob.kid, ['member'], [alice])
+    const { store } = await losing(() => world.write(world.prod, [], bob), [bob.kid])
+    await setCaps(world, bob.kid, ['member'], [alice])
+    expect(await refusal(() => learnAll(store, [bob.kid]))).toBe('accepted')
+    const [kept, again] = kidStateOf(world, bob.kid).capSets as [CapSet, CapSet]
+    alterState<KidState>(world, kidName(bob.kid), { capSets: [{ ...kept, docHash: again.docHash }, again] })
+    expect(await refusal(() => learnAll(store, [bob.kid]))).toBe('log_rollback')
   })
 
   it('the policy is the one of the kept log, and the quorum that was seen counts until the next read', async () => {
