@@ -23,7 +23,7 @@ import { codes, headOf, learn, read, round, trustOf } from './desk.ts'
 // Catches: pins of the kept log thrown away with the rest, pins of the lost part kept, an end or a quorum forgotten.
 // Seen red: whole pins dropped, `size` not set to the cut, ended signers cut like active ones, the minimum kept; the leaves of policies
 // not taken over, and not compared; caps asked for again of a key that has ended, and
-// others of the kept part taken for such.
+// others of the kept part taken for such; an end moved to a later cut.
 
 let world: World
 beforeEach(async () => {
@@ -209,5 +209,15 @@ describe('a store that was written before recoveries were known', () => {
     const pins: OrgTrust = { ...fresh, policyVersion: 2, vaults: { [world.prod]: vault } }
     expect(cutTrust(pins, 12).vaults).toEqual({ [world.prod]: vault })
     expect(cutTrust(pins, 11)).toMatchObject({ vaults: {}, policyVersion: 0 })
+  })
+})
+
+describe('a key that was seen ended', () => {
+  it('stays so from the first cut on, however often the log is cut later', () => {
+    const { kid } = world.actors.bob
+    const pin = { firstIndex: 1, lastIndex: 30, via: 'key.add', verified: 'endorsed', capSets: 0, cut: 10 } as const
+    const pins: OrgTrust = { ...trustOf(world.fresh()), signers: { [kid]: { ...pin, status: 'removed' } } }
+    expect(cutTrust(pins, 20).signers[kid]).toMatchObject({ status: 'removed', cut: 10, lastIndex: 19 })
+    expect(cutTrust(pins, 5).signers[kid]).toMatchObject({ cut: 5, lastIndex: 4 })
   })
 })
