@@ -23,7 +23,8 @@ import { codes, headOf, learn, read, round, trustOf } from './desk.ts'
 // Catches: pins of the kept log thrown away with the rest, pins of the lost part kept, an end or a quorum forgotten.
 // Seen red: whole pins dropped, `size` not set to the cut, ended signers cut like active ones, the minimum kept; the leaves of policies
 // not taken over, and not compared; caps asked for again of a key that has ended, and
-// others of the kept part taken for such; an end moved to a later cut.
+// others of the kept part taken for such; an end moved to a later cut; a statement
+// that the log names at another leaf.
 
 let world: World
 beforeEach(async () => {
@@ -219,5 +220,25 @@ describe('a key that was seen ended', () => {
     const pins: OrgTrust = { ...trustOf(world.fresh()), signers: { [kid]: { ...pin, status: 'removed' } } }
     expect(cutTrust(pins, 20).signers[kid]).toMatchObject({ status: 'removed', cut: 10, lastIndex: 19 })
     expect(cutTrust(pins, 5).signers[kid]).toMatchObject({ cut: 5, lastIndex: 4 })
+  })
+})
+
+describe('a statement', () => {
+  it('is named by the log at the very leaf that it is', async () => {
+    const store = await learnAll(world.fresh())
+    const backup = backupOf(world)
+    await world.write(world.prod, [], world.actors.bob)
+    const seen = trustOf(await learnAll(store))
+    const statement = await makeStatement(world, await loseTo(world, backup), [world.actors.alice])
+    await world.host.append([statement], world.now)
+    const judged = async () => {
+      const answer = await recoveryAnswer(world, statement)
+      return refusal(() => verifyRecovery(answer, ORG, seen, FRESH()))
+    }
+    expect(await judged()).toBe('accepted')
+    const { recoveries = [] } = world.host.state(POLICY_NAME) as PolicyState
+    const later = recoveries.map(({ index, docHash }) => ({ index: index + 1, docHash }))
+    alterState<PolicyState>(world, POLICY_NAME, { recoveries: later })
+    expect(await judged()).toBe('bad_map_proof')
   })
 })
