@@ -1,15 +1,17 @@
 // Catches: evidence that a third party cannot check, that says something else than the answer shows, or that carries secrets.
-// Seen red: values left in the file, also as a name or with something around them; the pins of then not used; the claimed code returned as the found one; a message that the
+// Seen red: values left in the file, also as a name or with something around them; the pins of then not used, also those of the vault; the claimed code returned as the found one; a message that the
 // file’s own shape refuses.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { orgGenesis } from '../../src/directory/documents.ts'
 import { ProtocolError, type ProtocolErrorCode } from '../../src/errors.ts'
 import { type Envelope, makeDocument, peekDocument } from '../../src/identity/document.ts'
+import { type VaultState, vaultName } from '../../src/log/state.ts'
 import { checkEvidence, type Evidence } from '../../src/trust/check-evidence.ts'
 import { makeEvidence } from '../../src/trust/evidence.ts'
 import { remember } from '../../src/trust/remember.ts'
 import type { TrustStore } from '../../src/trust/store.ts'
 import { type EnvironmentAnswer, openEnvironment, type ReaderTrust } from '../../src/vault/answer.ts'
+import { alterState } from '../attacks/powers.ts'
 import { refusal } from '../log/refusal.ts'
 import { nextHead } from '../transition/desk.ts'
 import { MINUTE, ORG, openWorld, type World } from '../world/world.ts'
@@ -138,6 +140,14 @@ describe('the file of a refusal', () => {
     expect((await checkEvidence({ ...file, at: file.at - 2 * MAX_STALE_MS })).found).toBeNull()
     expect((await checkEvidence({ ...file, maxStaleMs: 4 * MAX_STALE_MS })).reproduced).toBe(false)
     expect((await checkEvidence({ ...file, pins: { ...file.pins, vault: null } })).reproduced).toBe(true)
+  })
+
+  it('for a vault that went back is borne out by what the client remembered of that vault', async () => {
+    alterState<VaultState>(world, vaultName(world.prod), { headVersion: 1 })
+    const file = await evidenceOf(await honest())
+    expect(file.code).toBe('vault_rollback')
+    expect(await checkEvidence(file)).toMatchObject({ found: 'vault_rollback', reproduced: true })
+    expect((await checkEvidence({ ...file, pins: { ...file.pins, vault: null } })).found).toBe('head_mismatch')
   })
 
   it('for what only a key holder can see claims what it cannot show', async () => {
