@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { logRecover, peekDocument } from '@strongroom/protocol'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startHarness } from '../../server/test/harness.ts'
+import { killedRestore } from '../../server/test/killed-restore.ts'
 import { operatorOf, seeingAll } from '../../server/test/operator-seed.ts'
 import { freePort } from '../../server/test/process.ts'
 import { jsonOf } from './shapes.ts'
@@ -16,7 +17,8 @@ import { type Machine, makeMachine } from './world.ts'
 // something when it refuses, a statement that gives up less than was seen, a token or key shown to a coding agent.
 // Seen red: no look at the directory, migrations applied by `admin`, no way on after a rotation that was cut off, what a refused restore
 // made left there, the statement made without the trust store, the token shown in agent mode, exit 0 for data of another program,
-// an interrupt that ends the operator program at once, and one that is not heard while the database starts.
+// an interrupt that ends the operator program at once, and one that is not heard while the database starts; a restore that was killed and
+// keeps the next one out, a state folder that cannot be written taken for a mistake of the program.
 
 let folder: string
 let machine: Machine
@@ -63,6 +65,15 @@ const refused = async (args: readonly string[], code: string, exitCode: number, 
 }
 
 it('shows the setup token of a running server to people only, and touches no data that a server uses', async () => {
+  // Where it cannot be kept for `init`, nobody could use the server.
+  const forgetful = { ...machine, env: { ...machine.env, XDG_STATE_HOME: machine.file('no-folder', '') } }
+  const blind = startUp(forgetful, ['--data', data, '--port', port])
+  expect(await blind.ended).toBe(6)
+  expect(JSON.parse(blind.stderr()).error).toMatchObject({
+    code: 'file_unwritable',
+    message: expect.stringMatching(/^the setup token cannot be kept for init: .*no-folder/),
+    hint: expect.stringContaining('XDG_STATE_HOME'),
+  })
   const up = await startServer(data)
   const token = await jsonOf<{ isNew: boolean; setupToken: string }>(machine, ['admin', 'setup-token', ...onData])
   expect(token).toMatchObject({ isNew: false, setupToken: expect.stringMatching(/^srs_/) })
@@ -228,12 +239,22 @@ it('restores into an empty directory or not at all, and leads through the signed
   expect(readdirSync(at('restored'))).toEqual([])
   await refused(['admin', 'restore', 'absent.srb', ...into], 'archive_unreadable', 6)
   await refused(['admin', 'restore', 'under-root-key.srb', ...into], 'archive_key_wrong', 6)
+  // One that was killed had made a database and had filled nothing: the next one goes on there.
+  expect(await killedRestore(at('restored'), at('b.srb'), 'velvet harbor comet thirteen')).toBe('SIGKILL')
+  expect(readdirSync(at('restored')).sort()).toEqual(['postgres', 'restore.unfinished'])
+  await refused(['admin', 'restore', 'b.srb', '--passphrase-file', 'passphrase', ...into], 'archive_key_wrong', 6)
   const restored = await machine.call(['admin', 'restore', 'b.srb', ...SEALED, ...into])
-  expect(restored).toMatchObject({ code: 0, stderr: '' })
+  expect(restored).toMatchObject({ code: 0, stderr: expect.stringMatching(/^a restore into \S+ was cut off.*\n$/) })
+  expect(existsSync(at('restored/restore.unfinished'))).toBe(false)
+  // From then on it is a directory like any other, also if somebody had started a server there meanwhile.
+  await refused(['admin', 'restore', 'b.srb', ...SEALED, ...into], 'data_not_empty', 6)
+  writeFileSync(at('restored/restore.unfinished'), '')
+  await refused(['admin', 'restore', 'b.srb', ...SEALED, ...into], 'database_not_empty', 6)
   for (const step of [`strongroom up --data ${at('restored')}`, 'strongroom login', 'strongroom log recover --reason'])
     expect(restored.stdout).toContain(step)
 
   const server = await startServer(at('restored'))
+  expect(existsSync(at('restored/restore.unfinished'))).toBe(false)
   const env = { STRONGROOM_PASSPHRASE_FILE: at('passphrase') }
   expect((await machine.call(['login'], { env })).code).toBe(0)
   // This machine has seen what is lost: nothing is opened before somebody has signed for it.

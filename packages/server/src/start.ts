@@ -11,6 +11,7 @@ import { checkOwner, checkSettings, checkSight } from './db/settings.ts'
 import { refusalOf } from './db/start-refusals.ts'
 import { StartError } from './errors.ts'
 import { checkChain } from './modules/funding/check-chain.ts'
+import { unmark } from './operator/unfinished-restore.ts'
 import { lockDataDirectory } from './postgres/data-lock.ts'
 import { type EmbeddedPostgres, startEmbedded } from './postgres/embedded.ts'
 import { makeRandomText } from './secrets/random-text.ts'
@@ -52,6 +53,7 @@ export async function start({ config, progress = () => undefined }: StartOptions
   }
   try {
     const { database, worker, databaseDied } = await provideDatabase(config, progress, undo)
+    unmark(config.dataDirectory)
     const log = makeLog(config)
     const telemetry = makeTelemetry({ exportsSpans: config.otlpEndpoint !== undefined })
     const keeper = { database, rootKey: await loadRootKey(config, database), now: () => new Date() }

@@ -18,7 +18,8 @@ export const OPERATOR_CODES = {
   },
   data_not_empty: {
     exitCode: INVALID,
-    about: 'A restore goes into an empty directory, and there is a database in this one. Nothing was changed.',
+    about:
+      'A restore goes into an empty directory, and there is a database in this one. Nothing was changed. Where only a restore that was cut off has been, the next one goes on by itself.',
   },
   migrations_waiting: {
     exitCode: INVALID,

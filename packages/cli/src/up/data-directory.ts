@@ -10,13 +10,17 @@ import { homeOf } from '../place/paths.ts'
 
 // What a server keeps on this machine. Keys and trust of people may lie in the same folder: they are never touched here.
 
-const SERVER_ENTRIES = ['postgres', 'objects', 'root.key', 'lock.sock'] as const
+/** The server leaves it where a restore was killed, and takes it away once it starts there. */
+const UNFINISHED = 'restore.unfinished'
+const SERVER_ENTRIES = ['postgres', 'objects', 'root.key', 'lock.sock', UNFINISHED] as const
 const OTHERS_OF_OURS = new Set<string>(['keys', 'trust.json'])
 
 export interface DataDirectory {
   readonly path: string
   /** What was there before the server was started. */
   readonly had: { readonly database: boolean; readonly objects: boolean; readonly rootKey: boolean }
+  /** What is there a restore has begun and not finished: nobody has worked with it. */
+  readonly isUnfinished: boolean
 }
 
 /** As the server itself decides it. */
@@ -29,7 +33,8 @@ export function dataPath({ env, cwd }: Io, given: string | undefined): string {
 
 export function lookAt(path: string): DataDirectory {
   const has = (name: string): boolean => existsSync(join(path, name))
-  return { path, had: { database: has('postgres/data'), objects: has('objects'), rootKey: has('root.key') } }
+  const had = { database: has('postgres/data'), objects: has('objects'), rootKey: has('root.key') }
+  return { path, had, isUnfinished: has(UNFINISHED) }
 }
 
 /** PostgreSQL does not run as root: whoever it runs as must be able to pass through every folder above its data. */

@@ -12,6 +12,7 @@ import { findOrg, type KnownOrg, knownOrgs } from './orgs.ts'
 import { restore } from './restore.ts'
 import { rotateRootKeyFile } from './root-key-file.ts'
 import { newSetupToken } from './setup-token.ts'
+import { markUnfinished, unmark } from './unfinished-restore.ts'
 import { checkUpgrade } from './upgrade-check.ts'
 
 // What an operator can order on the host, each as one message in and one answer out.
@@ -120,7 +121,11 @@ function keyToKeep({ rootKey, rootKeyFile, dataDirectory }: Config, from: string
   )
 }
 
-/** What a restore that was refused had made is gone again: the next one finds the directory as this one did. */
+/**
+ * What a restore that was refused had made is gone again: the next one finds the directory as this one did. One that is killed cannot tidy
+ * up: its mark stays beside the database it made, so that the next one may go on there. Nothing is deleted then; an organisation in the
+ * database is refused as always.
+ */
 async function restoreInto(
   config: Config,
   order: Extract<Order, { act: 'restore' }>,
@@ -132,15 +137,20 @@ async function restoreInto(
   // A key that does not open the archive must not become that of a server.
   if (order.rootKeyFile !== undefined) await ensureOpens(order.file, { rootKey: readRootKeyFile(order.rootKeyFile) })
   const newRootKey = order.rootKeyFile === undefined ? undefined : keyToKeep(config, order.rootKeyFile)
+  const makesDatabase = databaseUrl === undefined && made.includes(join(dataDirectory, 'postgres'))
+  if (makesDatabase) markUnfinished(dataDirectory)
   try {
-    return await asOperator(config, (deps) => ordered(deps, order, progress), {
+    const restored = await asOperator(config, (deps) => ordered(deps, order, progress), {
       ...options,
       ...(newRootKey && { newRootKey }),
     })
+    unmark(dataDirectory)
+    return restored
   } catch (error) {
     // A key that was made for a database of the operator's stays: that database has a secret under it.
-    const leftovers = databaseUrl === undefined ? made : newRootKey ? [newRootKey.to] : []
-    for (const path of leftovers) rmSync(path, { recursive: true, force: true })
+    const ofOperator = databaseUrl !== undefined && newRootKey ? [newRootKey.to] : []
+    for (const path of makesDatabase ? made : ofOperator) rmSync(path, { recursive: true, force: true })
+    if (makesDatabase) unmark(dataDirectory)
     throw error
   }
 }

@@ -140,6 +140,17 @@ const AFTER = (data: string): readonly string[] => [
   '  4  revoke again what was revoked after the backup: API keys, people, readers of vaults',
 ]
 
+/** A database that a restore made, and was killed before it had filled it, holds nothing; the server makes sure of that. */
+function ensureEmpty({ io, say }: Cli, data: string): void {
+  const { had, isUnfinished } = lookAt(data)
+  if (io.env.DATABASE_URL || !had.database) return
+  if (!isUnfinished)
+    throw new CliError('data_not_empty', `there is a database in ${data} already`, {
+      fix: 'give a directory with --data that is empty or not there yet; nothing in this one was touched',
+    })
+  say(`a restore into ${data} was cut off; this one goes on in its place`)
+}
+
 export const restore = command({
   summary: 'a backup into an empty data directory, all of it or nothing',
   about:
@@ -159,8 +170,7 @@ export const restore = command({
   run: async (cli, { args, flags }) => {
     const file = resolve(cli.io.cwd, args.file)
     const data = dataPath(cli.io, flags.data)
-    if (!cli.io.env.DATABASE_URL && lookAt(data).had.database)
-      throw new CliError('data_not_empty', `there is a database in ${data} already`, { fix: 'give another --data' })
+    ensureEmpty(cli, data)
     const order = { act: 'restore', file, ...(await keyFor(cli, file, data, flags)) }
     const { operate } = await import('../../admin/operator.ts')
     const done = await operate<Restored>(cli, flags, order, 'restoring')
