@@ -4,6 +4,7 @@ import { command, flag } from '../model/command.ts'
 import { withProgress } from '../prompt/progress.ts'
 import { dataPath, ensureReachable, ensureResettable, lookAt, resetData } from '../up/data-directory.ts'
 import { addressesOf, programName, type UpState, upScreen } from '../up/screen.ts'
+import type { ServerChild } from '../up/server-child.ts'
 import { VERSION } from './version.ts'
 
 // The server with everything embedded, as a child process that ends with this one.
@@ -127,8 +128,23 @@ function stopWanted({ signal }: Cli): { readonly wanted: Promise<'wanted'>; disp
   }
 }
 
+/** Only `init` asks for what is kept, for the setup token: without it there is no way to an organisation, otherwise it can be done without. */
+async function keepForInit(cli: Cli, { url, pid, setupToken, stop }: ServerChild, data: string): Promise<void> {
+  const { keepLocalServer } = await import('../up/local-server.ts')
+  const kept = { url, pid, data, ...(setupToken !== undefined && { setupToken }) }
+  await keepLocalServer(cli.paths, kept).catch(async (cause: unknown) => {
+    if (!(cause instanceof CliError)) throw cause
+    if (setupToken === undefined) return cli.say(`${cause.message}: other commands have to be told the address`)
+    await stop()
+    throw new CliError('file_unwritable', `the setup token cannot be kept for init: ${cause.message}`, {
+      fix: 'set HOME or XDG_STATE_HOME to a folder of yours, for up and for init alike',
+      cause,
+    })
+  })
+}
+
 async function serve(cli: Cli, place: Place): Promise<undefined> {
-  const { keepLocalServer, forgetLocalServer } = await import('../up/local-server.ts')
+  const { forgetLocalServer } = await import('../up/local-server.ts')
   const data = lookAt(place.data)
   const stop = stopWanted(cli)
   try {
@@ -136,11 +152,11 @@ async function serve(cli: Cli, place: Place): Promise<undefined> {
     const { url, pid, setupToken } = server
     const isSetUp = setupToken === undefined
     const state = { url, version: VERSION, data, isSetUp, hasConsole: await hasConsole(url), io: cli.io }
-    await keepLocalServer(cli.paths, { url, pid, data: place.data, ...(setupToken !== undefined && { setupToken }) })
+    await keepForInit(cli, server, place.data)
     cli.emit(readyEvent(cli, 'ready', state, { data: place.data, pid }), upScreen(state, cli.style))
     const end = await Promise.race([stop.wanted, server.ended])
     if (end === 'wanted') await withProgress(cli, 'finishing open requests', server.stop)
-    await forgetLocalServer(cli.paths, url)
+    await forgetLocalServer(cli.paths, url).catch(() => undefined)
     // Ctrl-C reaches the server by itself too, and it may be the quicker one.
     if (end !== 'wanted' && end.code !== 0) await reportDeath(cli, server.lastLines(), end)
     if (cli.isJson) cli.emit({ type: 'stopped', url, data: place.data }, '')
