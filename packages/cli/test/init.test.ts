@@ -14,7 +14,8 @@ import { type Ended, type Machine, makeMachine, startWorld } from './world.ts'
 
 // Catches: a secret of a person on a screen or in the configuration, a recovery kit that others can read or that is written over
 // another file, an organisation without a kit, a setup token that stays where it was, a weak passphrase, a link on the command line,
-// a newcomer who is told of a wrong passphrase while the administrator has yet to sign, a flag that is passed over in silence.
+// a newcomer who is told of a wrong passphrase while the administrator has yet to sign, a flag that is passed over in silence, a founder
+// who cannot read offline before another sign-in (seen red).
 
 const PASSPHRASE = 'purple otter canal lantern'
 
@@ -99,6 +100,14 @@ it('finds the server and its token by itself after `up`, and removes the token o
   expect(await jsonOf<Data>(machine, ['init', ...FLAGS], env)).toMatchObject({ status: 'founded', server: h.url })
   expect((await localServerAt(paths, h.url))?.setupToken).toBeUndefined()
   expect(readFileSync(file, 'utf8')).not.toContain('srs_')
+
+  // Whose keys these are is known from then on, also where there is no server to say so.
+  await machine.call(['set', 'prod/app/KEY', '--create-vault'], { env, input: 'kept' })
+  const names = ['env', '--names', '--vault', 'prod']
+  expect((await machine.call(names, { env })).code).toBe(0)
+  const away = { ...env, STRONGROOM_SERVER: 'http://127.0.0.1:9', STRONGROOM_MAX_RETRIES: '0' }
+  const kept = await machine.call([...names, '--offline'], { env: away })
+  expect([kept.code, kept.stdout], kept.stderr).toEqual([0, 'KEY\n'])
 })
 
 it('names each answer that is missing, where nobody can be asked', async () => {

@@ -88,7 +88,7 @@ async function found(cli: Cli, url: string, flags: InitFlags): Promise<Result> {
   await kit.write(kitOf({ server: url, orgId, orgName, email, kid: identity.kid, trustAnchor, codes }))
   const profile = { kind: 'person', server: url, org: orgName, trust_anchor: trustAnchor, email, device_id } as const
   await keepPerson(cli, profileName, profile, person, codes.deviceSecret)
-  await useProfile(cli, profileName, { ...profile, kdf: person.kdf })
+  await useProfile(cli, profileName, { ...profile, kdf: person.kdf, user: person.userId })
   const { forgetSetupToken } = await import('../up/local-server.ts')
   await forgetSetupToken(cli.paths, url)
   return founded(cli, { person, orgName, url, profileName, kit, where: store.where(profileName), kind: store.kind })
