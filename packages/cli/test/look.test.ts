@@ -114,6 +114,8 @@ it('shows who did and who signed something by name, and no two alike', async () 
   )
   expect((await machine.call(['audit', '--action', 'vault.create'])).stdout).toMatch(/vault\.create {2}prod /)
   expect((await machine.call(['audit', '--action', 'agent.create'])).stdout).toMatch(/agent\.create {2}bot /)
+  const added = await machine.call(['audit', '--action', 'directory.key.add'])
+  expect(added.stdout).toMatch(/directory\.key\.add {2}bot bot \([a-z2-7]{32}\) /)
   const proof = (await machine.call(['log', 'prove', 'prod/stripe/KEY'])).stdout
   expect(proof).toMatch(/^signed by +bot \([a-z2-7]{32}\) ✓\nvault +prod \(\w+\), version/m)
 

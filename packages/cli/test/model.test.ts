@@ -21,7 +21,7 @@ import { shellLine } from '../src/output/shell-line.ts'
 import { PLAIN } from '../src/output/style.ts'
 import { table, widthOf } from '../src/output/table.ts'
 import type { Io } from '../src/place/io.ts'
-import { itemPlace, typedPlace } from '../src/place/reference.ts'
+import { fieldPlace, itemPlace, typedPlace } from '../src/place/reference.ts'
 import { runCli } from '../src/run-cli.ts'
 
 // Catches: a command without an example or with one that names another command, without a next step or with one that does not exist, help
@@ -260,6 +260,7 @@ it('writes places so that they are read as the names they are made of', () => {
   expect(typedPlace('my vault', 'ITEM', 'FIELD')).toBe('my vault/ITEM/FIELD')
   expect(() => itemPlace('prod/100%')).toThrow(expect.objectContaining({ code: 'usage' }))
   expect(() => itemPlace('prod')).toThrow('an item is written vault/item')
+  expect(() => fieldPlace('eu/prod/stripe/KEY')).toThrow(expect.objectContaining({ fix: expect.stringMatching(/%2F/) }))
 })
 
 it('has no next command with a name in it that was put there as it is', () => {

@@ -129,7 +129,9 @@ it('removes a field or archives an item after asking', async () => {
     exitCode: 2,
   })
   expect(await jsonOf(machine, ['rm', 'prod/tls/RAW', '--yes'])).toEqual({ removed: 'field', ref: 'sr://prod/tls/RAW' })
-  expect((await machine.call(['read', 'prod/tls/RAW', '--json'])).error()).toMatchObject({ code: 'field_not_found' })
+  expect((await machine.call(['read', 'prod/tls/RAW', '--json'])).error()).toMatchObject({
+    ...{ code: 'field_not_found', hint: 'strongroom item show prod/tls' },
+  })
   expect(await jsonOf(machine, ['rm', 'prod/tls', '--yes'])).toMatchObject({ removed: 'item' })
   expect((await machine.call(['read', 'prod/tls/KEY', '--json'])).error().code).toBe('vault_item_not_found')
   expect((await machine.call(['rm', 'prod', '--json', '--yes'])).error().code).toBe('usage')

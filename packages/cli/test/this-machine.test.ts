@@ -30,6 +30,12 @@ afterAll(() => world.close())
 
 const root = new URL('../../..', import.meta.url)
 
+it('names the profile that was nearly written', async () => {
+  expect((await machine.call(['whoami', '--profile', 'defalt', '--json'])).error()).toMatchObject({
+    ...{ code: 'profile_not_found', hint: 'did you mean --profile default?', exitCode: 5 },
+  })
+})
+
 it('keeps nothing in whatever folder a command was typed in', async () => {
   const { data } = (await machine.call(['config', 'path', '--json'], { env: { HOME: '' } })).json() as {
     data: Record<string, string>

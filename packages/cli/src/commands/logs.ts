@@ -49,9 +49,11 @@ async function targetNamer(cli: Cli, nameOf: (id: string) => string) {
   const vaultOf = await knownVaults(cli)
   return ({ type, id }: AuditEvent['targets'][number]): string => {
     if (type === 'vault') return vaultOf(id)
-    const principal = `${type}:${id}`
-    const name = type === 'agent' || type === 'user' ? nameOf(principal) : principal
-    return name === principal ? id : name
+    // In the directory, whose a key is stands in it.
+    const [, principal = `${type}:${id}`, key] = /^((?:user|agent):[^:]+)(?::(.+))?$/.exec(id) ?? []
+    const name = nameOf(principal)
+    if (name === principal) return id
+    return key === undefined ? name : `${name} (${key})`
   }
 }
 

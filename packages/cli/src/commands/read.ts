@@ -88,7 +88,9 @@ export const read = command({
       throw new CliError('usage', 'earlier versions are at the server, so --version does not go with --offline')
     const secret = await explainingKeys(cli, place.vault, () =>
       flags.version === undefined ? currentField(cli, ref) : fieldOfVersion(cli, place, flags.version),
-    )
+    ).catch(async (error: unknown) => {
+      throw await (await import('../project/missing-reference.ts')).withNextStep(error, ref)
+    })
     if (!secret) throw new CliError('field_not_found', `there is no field ${place.field}`)
     const bytes = secret.bytes()
     const about = { ref, version: secret.version, receipt: receiptOf(secret) }

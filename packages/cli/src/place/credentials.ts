@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { StrongroomOptions } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
+import { nearest } from '../model/nearest.ts'
 import { shellLine } from '../output/shell-line.ts'
 import { type Profile, readConfigFile } from './config-file.ts'
 import type { Io } from './io.ts'
@@ -114,11 +115,18 @@ async function personOptions(place: CredentialPlace, name: string, profile: Prof
   }
 }
 
+/** An agent whose name a file cannot have has a profile of a name that is near. */
+function noProfile(name: string, known: readonly string[]): CliError {
+  const near = nearest(name, known)
+  return new CliError('profile_not_found', `there is no profile ${name}`, {
+    fix: near === undefined ? 'strongroom config profiles' : shellLine`did you mean --profile ${near}?`,
+  })
+}
+
 async function fromProfile(place: CredentialPlace, name: string): Promise<Credential> {
   const { profiles } = await readConfigFile(place.paths.config)
   const profile = profiles[name]
-  if (!profile)
-    throw new CliError('profile_not_found', `there is no profile ${name}`, { fix: 'strongroom config profiles' })
+  if (!profile) throw noProfile(name, Object.keys(profiles))
   const options =
     profile.kind === 'person'
       ? await personOptions(place, name, profile)

@@ -31,7 +31,7 @@ export function fieldPlace(text: string): FieldPlace {
   const [vault, item, field, ...more] = partsOf(text)
   if (vault !== undefined && item !== undefined && field !== undefined && more.length === 0)
     return { vault, item, field }
-  throw new CliError('usage', 'a secret is named by vault/item/field', { fix: EXAMPLE })
+  throw new CliError('usage', 'a secret is named by vault/item/field', { fix: more.length > 0 ? ESCAPES : EXAMPLE })
 }
 
 /** A field, or the whole item it would be in. */

@@ -28,11 +28,27 @@ async function culpritIn({ source }: Part, { message, code }: NotFoundError, rea
   return undefined
 }
 
-function nextStep({ code, hint }: NotFoundError, ref: string): string | undefined {
+async function nextStep({ code, hint }: NotFoundError, ref: string): Promise<string | undefined> {
   if (hint?.startsWith('Did you mean')) return hint
-  const [vault = '', item = ''] = ref.slice('sr://'.length).split('/')
-  if (code === 'field_not_found') return shellLine`strongroom item show ${`${vault}/${item}`}`
-  return code === 'vault_item_not_found' ? shellLine`strongroom item list ${decodeURIComponent(vault)}` : hint
+  const { fieldPlace, typedPlace } = await import('../place/reference.ts')
+  const { vault, item } = fieldPlace(ref)
+  if (code === 'field_not_found') return shellLine`strongroom item show ${typedPlace(vault, item)}`
+  return code === 'vault_item_not_found' ? shellLine`strongroom item list ${vault}` : hint
+}
+
+/** The same refusal, with the command that shows what is there instead; any other as it was. */
+export async function withNextStep(error: unknown, ref: string, what = ''): Promise<unknown> {
+  if (!isAbsent(error)) return error
+  const { NotFoundError } = await import('@strongroom/sdk')
+  const { code, status, suggestions, requestId } = error
+  const hint = await nextStep(error, ref)
+  const body = {
+    code,
+    message: `${what}${error.message}`,
+    ...(hint !== undefined && { hint }),
+    ...(requestId !== undefined && { requestId }),
+  }
+  return new NotFoundError(body, status, undefined, { cause: error }, suggestions)
 }
 
 /** The same refusal, which says of which variable it is; any other as it was. */
@@ -43,11 +59,7 @@ export async function namingVariable(error: unknown, part: Part, readAlone: Read
   const [name, ref] = culprit
   const where = part.where?.(name)
   const what = `${name === ref ? ref : `${name} = ${ref}`}${where === undefined ? '' : ` (${where})`}`
-  const { NotFoundError } = await import('@strongroom/sdk')
-  const { code, status, suggestions } = error
-  const hint = nextStep(error, ref)
-  const body = { code, message: `${what}: ${error.message}`, ...(hint !== undefined && { hint }) }
-  return new NotFoundError(body, status, undefined, { cause: error }, suggestions)
+  return withNextStep(error, ref, `${what}: `)
 }
 
 export async function readNamedPart(

@@ -1,5 +1,6 @@
 import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
+import { nearest } from '../../model/nearest.ts'
 import { safeText } from '../../output/safe-text.ts'
 import { shellLine } from '../../output/shell-line.ts'
 import { type LimitFlags, limitLines, limitsFrom, type NewLimits } from './limits.ts'
@@ -59,7 +60,6 @@ async function ensurePermissions(given: readonly string[]): Promise<void> {
   const known: readonly string[] = PERMISSIONS
   const wrong = given.find((name) => !known.includes(name))
   if (wrong === undefined) return
-  const { nearest } = await import('../../model/nearest.ts')
   const near = nearest(wrong, known)
   throw new CliError('usage', `${wrong} is no permission`, {
     fix: near ? `did you mean ${near}?` : 'they are listed at /docs',
