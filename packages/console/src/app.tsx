@@ -1,16 +1,16 @@
 import { QueryClientProvider } from '@tanstack/react-query'
-import { lazy, Suspense } from 'react'
 import { queries } from './queries.ts'
 import { useAlarm } from './session/alarm.ts'
 import { useIdleLock } from './session/idle.ts'
 import { startSession, useSession } from './session/session.ts'
 import { Button } from './ui/button.tsx'
+import { Coming, part } from './ui/part.tsx'
 
-const AlarmPage = lazy(async () => ({ default: (await import('./pages/alarm/alarm-page.tsx')).AlarmPage }))
-const SetUpPage = lazy(async () => ({ default: (await import('./pages/sign-in/set-up-page.tsx')).SetUpPage }))
-const JoinPage = lazy(async () => ({ default: (await import('./pages/sign-in/join-page.tsx')).JoinPage }))
-const SignedIn = lazy(async () => ({ default: (await import('./signed-in.tsx')).SignedIn }))
-const SignInPage = lazy(async () => ({ default: (await import('./pages/sign-in/sign-in-page.tsx')).SignInPage }))
+const AlarmPage = part('alarm', async () => (await import('./pages/alarm/alarm-page.tsx')).AlarmPage)
+const SetUpPage = part('set-up', async () => (await import('./pages/sign-in/set-up-page.tsx')).SetUpPage)
+const JoinPage = part('join', async () => (await import('./pages/sign-in/join-page.tsx')).JoinPage)
+const SignedIn = part('signed-in', async () => (await import('./signed-in.tsx')).SignedIn)
+const SignInPage = part('sign-in', async () => (await import('./pages/sign-in/sign-in-page.tsx')).SignInPage)
 
 function Unreachable() {
   return (
@@ -34,7 +34,7 @@ function Inside() {
   if (alarm) return <AlarmPage alarm={alarm} />
   switch (session.state) {
     case 'starting':
-      return null
+      return <Coming />
     case 'unreachable':
       return <Unreachable />
     case 'new-server':
@@ -49,9 +49,7 @@ function Inside() {
 export function App() {
   return (
     <QueryClientProvider client={queries}>
-      <Suspense fallback={null}>
-        <Inside />
-      </Suspense>
+      <Inside />
     </QueryClientProvider>
   )
 }

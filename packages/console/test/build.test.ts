@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startWorld, visit, type World } from './world.ts'
+import { signIn, startWorld, visit, type World } from './world.ts'
 
 // Which console this is: the list of its files, the same for whoever builds the same sources, shown in the page and held against what
 // the server serves, and against the build that the log names. Seen red: a build with the time in it, one that depends on
 // NODE_ENV, a list that leaves a file out, a page that takes another build for its own, or for the one that the log names; a tab that is
-// loaded anew, without its keys, because one page did not come.
+// loaded anew, without its keys, because one page did not come, and an empty one after a sign-in whose page did not.
 
 const BUILT = join(import.meta.dirname, '../../../.setup/console')
 const BUILDER = join(import.meta.dirname, '../scripts/build.ts')
@@ -57,7 +57,7 @@ it('shows its build under Settings, and the command line finds the same at the s
   const { stdout } = await promisify(execFile)(process.execPath, [CLI, 'verify-console', world.server.url, '--json'])
   expect(JSON.parse(stdout)).toMatchObject({ data: { matches: true, build, claimed: build } })
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
 
 it('says whether the log names this build, another one or none, and what to run', async () => {
@@ -88,12 +88,13 @@ it('says whether the log names this build, another one or none, and what to run'
   await about.getByRole('link', { name: `Entry ${entry} of the log` }).click()
   await page.getByRole('dialog').getByText('policy changed').waitFor()
   expect(tab.problems).toEqual([])
-  await tab.context.close()
+  await tab.done()
 })
 
 it('says so when the page is of another build than the server lists', async () => {
   const { files } = manifestIn(BUILT)
-  const tab = await world.alice()
+  // One that has not looked at the list yet.
+  const tab = await world.alice({})
   const newer = {
     ...files,
     [Object.keys(files).find((path) => path.endsWith('.js')) ?? '']: `sha384-${'A'.repeat(64)}`,
@@ -105,8 +106,15 @@ it('says so when the page is of another build than the server lists', async () =
 })
 
 it('keeps the tab and its keys where a page does not come, and shows it when it is asked for again', async () => {
-  const tab = await world.alice()
+  const tab = await world.stranger()
   const { page } = tab
+  await tab.open('/vaults')
+  await page.route('**/assets/signed-in*', (route) => route.abort())
+  const signedIn = signIn(tab, world.server.founder)
+  await page.getByText('A part of the console could not be loaded').waitFor()
+  await page.unroute('**/assets/signed-in*')
+  await page.getByRole('button', { name: 'Try again' }).click()
+  await signedIn
   await visit(tab, '/vaults')
   await page.evaluate(() => document.body.setAttribute('data-same', 'yes'))
   await page.route('**/assets/**', (route) => route.abort())
