@@ -94,7 +94,9 @@ it('says whether the log names this build, another one or none, and what to run'
 it('says so when the page is of another build than the server lists', async () => {
   const { files } = manifestIn(BUILT)
   // One that has not looked at the list yet.
-  const tab = await world.alice({})
+  const tab = await world.stranger()
+  await tab.open('/')
+  await signIn(tab, world.server.founder)
   const newer = {
     ...files,
     [Object.keys(files).find((path) => path.endsWith('.js')) ?? '']: `sha384-${'A'.repeat(64)}`,

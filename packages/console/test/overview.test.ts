@@ -3,7 +3,7 @@ import { type Agent, type AuditEvent, memoryTrust, Strongroom } from '@strongroo
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { keysOf, startServer, type TestServer } from '../../sdk/test/engine/server.ts'
 import { unusedAgents, usedUp } from '../src/pages/approvals/queries.ts'
-import { signIn, startWorld, type World } from './world.ts'
+import { signIn, startWorld, visit, type World } from './world.ts'
 
 // What a person sees first. Catches a number that does not lead to what it counts, something that waits and is not told, and a first
 // five minutes that does not notice what was done elsewhere.
@@ -35,6 +35,7 @@ const counted = async () => {
 it('leads from each number to what it was counted from', async () => {
   const tab = await world.alice()
   const { page } = tab
+  await visit(tab, '/')
   const { refused, agents, active } = await counted()
   const numbers = page.getByRole('list', { name: 'In numbers' })
   expect(refused).toBeGreaterThan(0)
@@ -80,6 +81,7 @@ it('says what waits, what is spent in words, and what was verified here', async 
   await strongroom.permissions.revoke({ vault: stagingId }, `agent:${ci?.agentId}`, { deferRotation: true })
   const tab = await world.alice()
   const { page } = tab
+  await visit(tab, '/')
   const needs = page.getByRole('region', { name: 'Needs you' })
   await needs.getByRole('link', { name: 'Bob Ray accepted an invite and waits for a signature' }).waitFor()
   const bars = page.getByRole('slider', { name: 'Spent of budgets' })

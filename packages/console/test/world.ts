@@ -158,7 +158,8 @@ export async function startWorld(options: ServerOptions = {}): Promise<World> {
         return kept
       }
       const tab = await stranger(options)
-      await tab.open('/')
+      // A page that asks for little: the overview loads what few tests are about.
+      await tab.open('/settings')
       await signIn(tab, server.founder)
       return options === undefined ? { ...tab, done: () => handBack(tab) } : tab
     },

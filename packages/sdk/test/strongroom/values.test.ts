@@ -188,8 +188,11 @@ it('lets no form of a value through, however the text is cut into chunks', () =>
         const places = [...new Set(cuts.map((cut) => cut % (text.length + 1)))].sort((a, b) => a - b)
         const chunks = [0, ...places].map((from, i) => text.slice(from, places[i] ?? text.length))
         const shown = redact(values, chunks)
-        expect(shown).toBe(redact(values, [text]))
-        for (const value of secrets) for (const form of forms) expect(shown.includes(form(value))).toBe(false)
+        const leaks = secrets
+          .flatMap((value) => forms.map((form) => form(value)))
+          .filter((form) => shown.includes(form))
+        // One question for all of it: to ask takes longer than to redact.
+        expect([shown, ...leaks]).toEqual([redact(values, [text])])
       },
     ),
     { numRuns: 10_000 },
