@@ -1,15 +1,17 @@
 #!/usr/bin/env node
-import { parseArgs } from 'node:util'
 import { createClient } from '../src/client.ts'
 import { makeAuditor } from '../src/monitor/auditor.ts'
 import { EXIT, type ExitCode, follow } from '../src/monitor/follow.ts'
 import { apiSource } from '../src/monitor/log-source.ts'
-import { openCosigner, printKey, type Running, runProgram } from '../src/monitor/program.ts'
+import { openCosigner, printKey, type Running, readArguments, runProgram } from '../src/monitor/program.ts'
 import { openRecord } from '../src/monitor/record.ts'
 import { acceptRecovery } from '../src/monitor/recovery.ts'
 import { readAuditorSettings, readCredential, UsageError } from '../src/monitor/settings.ts'
 
 // Replays every leaf of one organisation's log and cosigns what is true.
+
+const text = { type: 'string' } as const
+const OPTIONS = { config: text, name: text, statement: text, once: { type: 'boolean' } } as const
 
 const usage =
   'usage: auditor key <file> --name <name> | auditor follow --config <file> [--once] | auditor recover --config <file> --statement <hash>'
@@ -53,23 +55,13 @@ async function recover(config: string, statement: string, { say }: Running): Pro
 }
 
 async function run(args: readonly string[], running: Running): Promise<ExitCode> {
-  const { values, positionals } = readArguments(args)
+  const { values, positionals } = readArguments(args, OPTIONS)
   const [verb, file] = positionals
   if (verb === 'key' && file !== undefined && values.name !== undefined) return printKey(file, values.name, running)
   if (verb === 'recover' && values.config !== undefined && values.statement !== undefined)
     return recover(values.config, values.statement, running)
   if (verb !== 'follow' || values.config === undefined) throw new UsageError('say what to do')
   return audit(values.config, values.once === true, running)
-}
-
-function readArguments(args: readonly string[]) {
-  const text = { type: 'string' } as const
-  const options = { config: text, name: text, statement: text, once: { type: 'boolean' } } as const
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
 }
 
 await runProgram({ name: 'auditor', usage, run })

@@ -1,11 +1,10 @@
 #!/usr/bin/env node
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
-import { parseArgs } from 'node:util'
 import { createClient } from '../src/client.ts'
 import { EXIT, type ExitCode, follow } from '../src/monitor/follow.ts'
 import { apiSource } from '../src/monitor/log-source.ts'
-import { openCosigner, printKey, type Running, runProgram } from '../src/monitor/program.ts'
+import { openCosigner, printKey, type Running, readArguments, runProgram } from '../src/monitor/program.ts'
 import { lookAsWitness } from '../src/monitor/pull.ts'
 import { openRecord } from '../src/monitor/record.ts'
 import { acceptRecovery } from '../src/monitor/recovery.ts'
@@ -15,6 +14,9 @@ import { makeWitness, type Verdict, type Witness } from '../src/monitor/witness.
 import { witnessServer } from '../src/monitor/witness-http.ts'
 
 // A C2SP witness: it answers logs that call it (serve), or looks at one organisation's log by itself (follow).
+
+const text = { type: 'string' } as const
+const OPTIONS = { config: text, name: text, statement: text, anchor: text, once: { type: 'boolean' } } as const
 
 const usage =
   'usage: witness key <file> --name <name> | witness serve --config <file> | witness follow --config <file> [--once] | witness recover --config <file> --anchor <trust anchor> --statement <hash>'
@@ -80,7 +82,7 @@ async function recover(
 }
 
 async function run(args: readonly string[], running: Running): Promise<ExitCode> {
-  const { values, positionals } = readArguments(args)
+  const { values, positionals } = readArguments(args, OPTIONS)
   const [verb, file] = positionals
   if (verb === 'key' && file !== undefined && values.name !== undefined) return printKey(file, values.name, running)
   if (values.config === undefined) throw new UsageError('say which settings to use: --config <file>')
@@ -91,16 +93,6 @@ async function run(args: readonly string[], running: Running): Promise<ExitCode>
     return recover(settings, { anchor, statement }, running)
   if (verb === 'follow') return pull(settings, values.once === true, running)
   throw new UsageError('say what to do')
-}
-
-function readArguments(args: readonly string[]) {
-  const text = { type: 'string' } as const
-  const options = { config: text, name: text, statement: text, anchor: text, once: { type: 'boolean' } } as const
-  try {
-    return parseArgs({ args: [...args], options, allowPositionals: true })
-  } catch (error) {
-    throw new UsageError((error as Error).message)
-  }
 }
 
 await runProgram({ name: 'witness', usage, run })

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
 import { type Cosigner, makeCosigner, makeKeyFile, openKeyFile } from './cosigner.ts'
 import { EXIT, type ExitCode } from './follow.ts'
 import { UsageError } from './settings.ts'
@@ -30,6 +31,28 @@ export async function runProgram({ name, usage, run }: Program): Promise<void> {
     say((error as Error).message)
     if (error instanceof UsageError) say(usage)
     process.exitCode = error instanceof UsageError ? EXIT.usage : EXIT.failed
+  }
+}
+
+type Options = Readonly<Record<string, { readonly type: 'string' | 'boolean' }>>
+
+/** What stands behind an option that takes a text is that text. One hash in 64 begins with a dash, which `parseArgs` refuses in a word of its own. */
+function joined(args: readonly string[], options: Options): string[] {
+  const words: string[] = []
+  for (let i = 0; i < args.length; i += 1) {
+    const word = args[i] ?? ''
+    const value = word.startsWith('--') && options[word.slice(2)]?.type === 'string' ? args[i + 1] : undefined
+    if (value !== undefined) i += 1
+    words.push(value === undefined ? word : `${word}=${value}`)
+  }
+  return words
+}
+
+export function readArguments<const T extends Options>(args: readonly string[], options: T) {
+  try {
+    return parseArgs({ args: joined(args, options), options, allowPositionals: true })
+  } catch (error) {
+    throw new UsageError((error as Error).message)
   }
 }
 
