@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { shellLine } from '@strongroom/contract'
 import type { AuditEvent, ItemSummary } from '@strongroom/sdk'
 import { expect, it } from 'vitest'
 import { edgesOf, edgeWords } from '../src/pages/vaults/access-edges.ts'
@@ -7,7 +8,6 @@ import { diffOf } from '../src/pages/vaults/env-diff.ts'
 import { matrixOf, missingIn } from '../src/pages/vaults/environment-matrix.ts'
 import { readsIn } from '../src/pages/vaults/reads.ts'
 import { sortedNames } from '../src/ui/name-order.ts'
-import { shellLine } from '../src/ui/shell-line.ts'
 
 // What the pages of vaults reckon out of lists. Seen red: another vault that counts, reads of other vaults that count, a key without a role
 // that is left out, a role without a key that counts as both, capitals before small letters and 10 before 2, a name that a shell takes for

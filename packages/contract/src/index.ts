@@ -111,6 +111,7 @@ export {
 export type { Project, SignedProject } from './projects.ts'
 export { type Access, API_PREFIX, type Input, type Output, type Route, type Routes } from './route.ts'
 export type { SharedItem } from './shared-items.ts'
+export { shellLine } from './shell-line.ts'
 export type { Tenant } from './tenants.ts'
 export type { User } from './users.ts'
 export type { VaultGroup } from './vault-groups.ts'

@@ -1,9 +1,9 @@
+import { shellLine } from '@strongroom/contract'
 import type { AccessEntry, AccessTarget } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Group } from '../model/command.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { facts, table } from '../output/table.ts'
 import { fieldOrItem, itemPlace } from '../place/reference.ts'
 

@@ -1,7 +1,7 @@
+import { shellLine } from '@strongroom/contract'
 import type { Item, ItemSummary } from '@strongroom/sdk'
 import { type Cli, confirm } from '../cli.ts'
 import { arg, command, flag, type Group, type Result } from '../model/command.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { facts, table } from '../output/table.ts'
 import { shortTime } from '../output/time.ts'
 import { rememberNames } from '../place/name-index.ts'

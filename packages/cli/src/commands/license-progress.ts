@@ -1,6 +1,6 @@
+import { shellLine } from '@strongroom/contract'
 import type { LicenseInstance, Purchase, PurchaseState, Termination, TerminationState } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { withProgress } from '../prompt/progress.ts'
 
 // What people see of work that goes on by itself on the server: a line for each step that is done, on standard error. Whoever stops

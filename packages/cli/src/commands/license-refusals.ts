@@ -1,6 +1,6 @@
+import { shellLine } from '@strongroom/contract'
 import type { Cli } from '../cli.ts'
 import { shownMoney } from '../output/money.ts'
-import { shellLine } from '../output/shell-line.ts'
 
 // Refusals of money, in numbers: the server names them in details, and people want them in the sentence.
 

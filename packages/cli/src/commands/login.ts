@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { command, flag, type Result, rare } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { ensureProfileName, type Profile, readConfigFile } from '../place/config-file.ts'
 import type { LoginFlags } from '../sign-in/login-flags.ts'
 

@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import type { Strongroom, Unsound } from '@strongroom/sdk'
 import { confirm } from '../cli.ts'
 import { arg, command } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { withProgress } from '../prompt/progress.ts'
 
 type LookOptions = NonNullable<Parameters<Strongroom['vaults']['review']>[1]>

@@ -1,7 +1,7 @@
 import { access, constants, mkdir, readdir } from 'node:fs/promises'
+import { shellLine } from '@strongroom/contract'
 import { type Cli, serverOf } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { readConfigFile } from '../place/config-file.ts'
 import { ensureReady, probe, refusedBy } from '../up/probe.ts'
 import { type Check, type Checked, failedWith, skipped } from './check.ts'

@@ -1,4 +1,4 @@
-import { shellLine } from '../output/shell-line.ts'
+import { shellLine } from '@strongroom/contract'
 
 // What to do next in words of the command line: the server speaks of routes and the protocol of no program, since they do not know who asks.
 

@@ -1,5 +1,5 @@
+import { shellLine } from '@strongroom/contract'
 import type { Cli } from '../cli.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { CliError } from './cli-error.ts'
 
 // Being on the access list of a vault is one thing, holding its key another: what is missing is named with who can give it.

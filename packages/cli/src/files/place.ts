@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import type { Attachment } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { nearest } from '../model/nearest.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { fieldOrItem, isField, typedPlace } from '../place/reference.ts'
 
 // `vault/item/name` of a file. Names are for people: two files of an item may have the same, and then their ids tell them apart.

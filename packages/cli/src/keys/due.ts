@@ -1,6 +1,6 @@
+import { shellLine } from '@strongroom/contract'
 import type { Cli } from '../cli.ts'
 import type { Result } from '../model/command.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { table } from '../output/table.ts'
 import { shortTime } from '../output/time.ts'
 import { withProgress } from '../prompt/progress.ts'

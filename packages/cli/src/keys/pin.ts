@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import { KEY_ID_PATTERN, principalOf } from '@strongroom/protocol'
 import type { PinnedSigner } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import { shellLine } from '../output/shell-line.ts'
 
 // A key that a person has compared with its owner. What is noted stays in the trust store of this machine, so it has to be a key
 // that a verified read has shown; one of which only the name was typed is refused.

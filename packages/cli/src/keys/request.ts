@@ -1,7 +1,7 @@
+import { shellLine } from '@strongroom/contract'
 import type { Cli } from '../cli.ts'
 import type { Result } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { withProgress } from '../prompt/progress.ts'
 import type { Enrolment } from './enrolment.ts'
 import { fingerprintOf, inFours } from './own-key.ts'

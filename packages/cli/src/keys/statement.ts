@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { shellLine } from '@strongroom/contract'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import { shellLine } from '../output/shell-line.ts'
 
 // What directory admins sign one after another goes from hand to hand as a file.
 

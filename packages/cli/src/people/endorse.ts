@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import type { Result } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { emailOf, findPerson } from './find.ts'
 import { forgetInvite, keptInvite } from './invite-memory.ts'
 

@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import { type Cli, confirm } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import type { Result } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { emailOf, findPerson, idOf, type Someone } from './find.ts'
 
 /** Removes somebody for good, or takes back the invite of somebody who never came. */

@@ -1,5 +1,5 @@
+import { shellLine } from '@strongroom/contract'
 import { CliError } from '../errors/cli-error.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { readIfThere, writePrivate } from './private-file.ts'
 
 // config.toml: who this machine can be. Nothing in it is secret: secrets are in the key store, by the name of the profile.

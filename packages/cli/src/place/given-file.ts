@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { shellLine } from '@strongroom/contract'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { utf8Text } from './utf8.ts'
 
 /** The bytes of a file that somebody named on the command line. */

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { chmod, mkdir, open, readFile, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { shellLine } from '@strongroom/contract'
 import { CliError } from '../errors/cli-error.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { utf8Text } from './utf8.ts'
 
 const isAbsent = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT'

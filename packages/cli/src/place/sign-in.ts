@@ -1,7 +1,7 @@
+import { shellLine } from '@strongroom/contract'
 import type { Person } from '@strongroom/sdk'
 import { type Cli, isOffline } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { type Profile, readConfigFile, writeConfigFile } from './config-file.ts'
 import type { PersonSecrets } from './credentials.ts'
 import { passphraseFor } from './key-store.ts'

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import { shellLine } from '@strongroom/contract'
 import { CliError } from '../errors/cli-error.ts'
-import { shellLine } from '../output/shell-line.ts'
 
 const UTF_16_MARKS = ['fffe', 'feff']
 

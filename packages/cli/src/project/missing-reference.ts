@@ -1,6 +1,6 @@
+import { shellLine } from '@strongroom/contract'
 import type { EnvBundle, EnvSource, NotFoundError, Strongroom } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { type Freshness, readPart } from './freshness.ts'
 import type { Part } from './read-sources.ts'
 

@@ -1,6 +1,6 @@
+import { shellLine } from '@strongroom/contract'
 import { nameProblem } from '@strongroom/sdk'
 import { CliError } from '../errors/cli-error.ts'
-import { shellLine } from '../output/shell-line.ts'
 import type { Read } from '../project/read-sources.ts'
 
 // Which variables a child gets, and under which names. Every name is looked at after it was changed: it is the child that must not

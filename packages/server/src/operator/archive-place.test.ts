@@ -18,11 +18,11 @@ afterAll(() => h.close())
 
 it('says which folder is missing, or is none, and leaves nothing behind', async () => {
   writeFileSync(directory.path('file'), '')
-  const [missing, none] = [directory.path('folder/b.srb'), directory.path('file/b.srb')]
+  const [missing, none] = [directory.path('a folder/b.srb'), directory.path('file/b.srb')]
   await expect(backup(operatorOf(h), missing)).rejects.toMatchObject({
     code: 'archive_unwritable',
     message: `${missing} cannot be written: ENOENT`,
-    nextStep: `make the folder first: mkdir -p ${directory.path('folder')}`,
+    nextStep: `make the folder first: mkdir -p '${directory.path('a folder')}'`,
   })
   await expect(backup(operatorOf(h), none)).rejects.toMatchObject({
     code: 'archive_unwritable',

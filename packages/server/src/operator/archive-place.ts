@@ -1,4 +1,5 @@
 import { dirname } from 'node:path'
+import { shellLine } from '@strongroom/contract'
 import { whyForbidden } from '../forbidden.ts'
 import { OperatorError } from './operator-error.ts'
 
@@ -6,7 +7,7 @@ import { OperatorError } from './operator-error.ts'
 
 const elsewhere = 'name a file on another disk'
 const NEXT: Readonly<Record<string, (file: string) => string>> = {
-  ENOENT: (file) => `make the folder first: mkdir -p ${dirname(file)}`,
+  ENOENT: (file) => shellLine`make the folder first: mkdir -p ${dirname(file)}`,
   ENOTDIR: (file) => `name a file in a folder: ${dirname(file)} is none`,
   ENOSPC: () => `make room there, or ${elsewhere}`,
   EDQUOT: () => `make room there, or ${elsewhere}`,

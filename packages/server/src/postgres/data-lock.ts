@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, realpathSync, rmSync } from 'node:fs'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
+import { shellLine } from '@strongroom/contract'
 import { StartError } from '../errors.ts'
 import { ownName, whyForbidden } from '../forbidden.ts'
 
@@ -23,7 +24,7 @@ export function unusable(dataDirectory: string, error: unknown): unknown {
     'data_directory_unusable',
     `the data directory ${dataDirectory} cannot be used: ${why}`,
     existsSync(dataDirectory)
-      ? `chown -R ${ownName()} ${dataDirectory}, if it is meant for this server, or ${other}`
+      ? `${shellLine`chown -R ${ownName()} ${dataDirectory}`}, if it is meant for this server, or ${other}`
       : other,
   )
 }

@@ -1,12 +1,12 @@
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
+import { shellLine } from '@strongroom/contract'
 import { HOST } from '../../admin/host-flags.ts'
 import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { arg, command, flag } from '../../model/command.ts'
 import { safeText } from '../../output/safe-text.ts'
-import { shellLine } from '../../output/shell-line.ts'
 import { dataPath, lookAt } from '../../up/data-directory.ts'
 
 interface Org {

@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import { HOST, OUT } from '../../admin/host-flags.ts'
 import { ensureShowable, shownOnce } from '../../admin/shown-once.ts'
 import type { Cli } from '../../cli.ts'
 import { command, flag } from '../../model/command.ts'
-import { shellLine } from '../../output/shell-line.ts'
 
 /** The token of a server that `up` started on this data, while nobody has used it: `up` keeps it for its owner. */
 async function keptToken({ io, paths }: Cli, data: string | undefined): Promise<string | undefined> {

@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import type { Agent } from '@strongroom/sdk'
 import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { nearest } from '../../model/nearest.ts'
-import { shellLine } from '../../output/shell-line.ts'
 import { type Profile, readConfigFile } from '../../place/config-file.ts'
 
 // Agents by name or id, and what this machine holds of them.

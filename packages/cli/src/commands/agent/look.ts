@@ -1,6 +1,6 @@
+import { shellLine } from '@strongroom/contract'
 import type { Agent } from '@strongroom/sdk'
 import { arg, command, flag } from '../../model/command.ts'
-import { shellLine } from '../../output/shell-line.ts'
 import { facts, table } from '../../output/table.ts'
 import { shortTime } from '../../output/time.ts'
 import { agentProfiles, findAgent, heldAgent } from './find.ts'

@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { nearest } from '../../model/nearest.ts'
 import { safeText } from '../../output/safe-text.ts'
-import { shellLine } from '../../output/shell-line.ts'
 import { type LimitFlags, limitLines, limitsFrom, type NewLimits } from './limits.ts'
 
 // What an agent is going to be, before it is made: from flags, or from a person who is asked.

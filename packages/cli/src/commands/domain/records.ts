@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import type { DnsRecords } from '@strongroom/sdk'
 import { type Cli, confirm } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { arg, command, flag, type Result } from '../../model/command.ts'
-import { shellLine } from '../../output/shell-line.ts'
 import { table } from '../../output/table.ts'
 
 const shapes = () => import('../../schemas/money.ts')

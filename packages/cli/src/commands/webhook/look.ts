@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import type { WebhookEndpoint } from '@strongroom/sdk'
 import type { Cli } from '../../cli.ts'
 import { CliError } from '../../errors/cli-error.ts'
 import { arg, command } from '../../model/command.ts'
-import { shellLine } from '../../output/shell-line.ts'
 import { facts, table } from '../../output/table.ts'
 import { shortTime } from '../../output/time.ts'
 

@@ -1,5 +1,5 @@
+import { shellLine } from '@strongroom/contract'
 import type { RequestEvent } from '@strongroom/sdk'
-import { shellLine } from '../../ui/shell-line.ts'
 import type { Subject } from './rows.ts'
 
 // The same request from a terminal. Credentials are named, never shown, and bodies are not kept by anybody.

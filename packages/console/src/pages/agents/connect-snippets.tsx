@@ -1,7 +1,7 @@
+import { shellLine } from '@strongroom/contract'
 import { formatRef } from '@strongroom/sdk'
 import { useState } from 'react'
 import { CommandWords, CopyButton, CopyLine } from '../../ui/copy.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 
 // How a program is told that it is this agent, with the real names filled in. The bundle itself is in none of them.
 

@@ -1,6 +1,5 @@
-import { holds, type Permission } from '@strongroom/contract'
+import { holds, type Permission, shellLine } from '@strongroom/contract'
 import type { Agent } from '@strongroom/sdk'
-import { shellLine } from '../../ui/shell-line.ts'
 import { type Limits, limitFlags, momentOf, networksIn } from './limits.ts'
 
 // What an agent is going to be, before it is made. All of it is in the address of the wizard; nothing of it is secret.

@@ -1,3 +1,4 @@
+import { shellLine } from '@strongroom/contract'
 import { type Agent, formatBundle, parseBundle, type Secret } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -6,7 +7,6 @@ import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
 import { Dialog, FormDialog } from '../../ui/dialog.tsx'
 import { download } from '../../ui/download.ts'
-import { shellLine } from '../../ui/shell-line.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { BundleInput } from './bundle-file.tsx'
 

@@ -1,3 +1,4 @@
+import { shellLine } from '@strongroom/contract'
 import { type Agent, formatBundle, parseBundle } from '@strongroom/sdk'
 import { useBlocker } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -6,7 +7,6 @@ import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
 import { download } from '../../ui/download.ts'
-import { shellLine } from '../../ui/shell-line.ts'
 import { TaskList, useRunner } from './task-list.tsx'
 
 /** By agent: the bundle that was given for it. */

@@ -1,4 +1,4 @@
-import { api, callsOf, type Route } from '@strongroom/contract'
+import { api, callsOf, type Route, shellLine } from '@strongroom/contract'
 import type { Agent, Simulation } from '@strongroom/sdk'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, type LinkProps } from '@tanstack/react-router'
@@ -7,7 +7,6 @@ import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { Status, type Tone } from '../../ui/status.tsx'
 import { vaultsQuery } from '../vaults/queries.ts'
 

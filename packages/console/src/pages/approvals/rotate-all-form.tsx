@@ -1,10 +1,10 @@
+import { shellLine } from '@strongroom/contract'
 import type { Vault } from '@strongroom/sdk'
 import { useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
 import { Dialog } from '../../ui/dialog.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { TaskList, useRunner } from '../agents/task-list.tsx'
 
 /** New keys for all vaults whose former readers still hold the old ones, one vault after the other. */

@@ -1,4 +1,4 @@
-import { money } from '@strongroom/contract'
+import { money, shellLine } from '@strongroom/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
@@ -6,7 +6,6 @@ import { useStrongroom } from '../../session/session.ts'
 import { amountProblem, microUnits } from '../../ui/decimal.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 
 const WAITS = { '1h': 3600, '24h': 86_400, '7d': 604_800 } as const
 type Wait = keyof typeof WAITS

@@ -1,10 +1,10 @@
+import { shellLine } from '@strongroom/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { CheckField, TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 
 export function AddDomainForm({ onClose }: { onClose(): void }) {
   const { client } = useOpenSession()

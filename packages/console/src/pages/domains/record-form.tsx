@@ -1,8 +1,7 @@
-import type { DnsRecord } from '@strongroom/contract'
+import { type DnsRecord, shellLine } from '@strongroom/contract'
 import { useState } from 'react'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { type NewRecord, newRecordsOf, RECORD_TYPES, type RecordType, useSetRecords, type Zone } from './set-records.ts'
 
 const CONTENTS: Record<RecordType, string> = {

@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useOpenSession } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 export function RemoveDomainForm({ domain, onClose }: { readonly domain: string; onClose(): void }) {

@@ -1,8 +1,7 @@
-import type { Tenant } from '@strongroom/contract'
+import { shellLine, type Tenant } from '@strongroom/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useOpenSession } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 interface FormMembers {

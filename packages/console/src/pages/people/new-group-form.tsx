@@ -1,10 +1,9 @@
-import type { Tenant } from '@strongroom/contract'
+import { shellLine, type Tenant } from '@strongroom/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 export function NewGroupForm({ tenants, onClose }: { readonly tenants: readonly Tenant[]; onClose(): void }) {

@@ -1,9 +1,8 @@
-import type { User } from '@strongroom/contract'
+import { shellLine, type User } from '@strongroom/contract'
 import { removeUser } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useOpenSession } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 export function RemovePersonForm({ user, onClose }: { readonly user: User; onClose(): void }) {

@@ -1,11 +1,10 @@
-import type { Tenant } from '@strongroom/contract'
+import { shellLine, type Tenant } from '@strongroom/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { ArchiveTenantForm } from './archive-tenant-form.tsx'
 
 interface FormMembers {

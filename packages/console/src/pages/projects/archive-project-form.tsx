@@ -1,9 +1,9 @@
+import { shellLine } from '@strongroom/contract'
 import type { Project } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useStrongroom } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 export function ArchiveProjectForm({ project, onClose }: { readonly project: Project; onClose(): void }) {

@@ -1,9 +1,9 @@
+import { shellLine } from '@strongroom/contract'
 import type { Project } from '@strongroom/sdk'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { VaultChecks } from './vault-checks.tsx'
 

@@ -1,10 +1,10 @@
+import { shellLine } from '@strongroom/contract'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { VaultChecks } from './vault-checks.tsx'
 

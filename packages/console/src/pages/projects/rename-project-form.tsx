@@ -1,10 +1,10 @@
+import { shellLine } from '@strongroom/contract'
 import type { Project } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 
 export function RenameProjectForm({ project, onClose }: { readonly project: Project; onClose(): void }) {
   const strongroom = useStrongroom()

@@ -1,9 +1,9 @@
+import { shellLine } from '@strongroom/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextArea } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { witnessesQuery } from './queries.ts'
 
 export function WitnessesForm({ witnesses, onClose }: { readonly witnesses: readonly string[]; onClose(): void }) {

@@ -1,9 +1,9 @@
+import { shellLine } from '@strongroom/contract'
 import { keyWords } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { MonoId } from '../../ui/copy.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 interface ConfirmMembers {

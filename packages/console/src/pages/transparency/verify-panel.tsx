@@ -1,3 +1,4 @@
+import { shellLine } from '@strongroom/contract'
 import type { VerifyReport, VerifyStep } from '@strongroom/sdk'
 import { keyWords } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
@@ -8,7 +9,6 @@ import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
 import { CheckField } from '../../ui/field.tsx'
 import { Seal } from '../../ui/seal.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 
 const STEPS: readonly { readonly step: VerifyStep['step']; readonly words: string }[] = [

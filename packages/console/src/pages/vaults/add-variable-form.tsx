@@ -1,10 +1,10 @@
+import { shellLine } from '@strongroom/contract'
 import { formatRef } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextArea, TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import type { MatrixVault } from './environment-matrix.ts'
 
 interface Members {

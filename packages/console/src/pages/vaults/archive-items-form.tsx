@@ -1,7 +1,7 @@
+import { shellLine } from '@strongroom/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 import { takeBack } from './restoring.ts'
 

@@ -1,10 +1,10 @@
+import { shellLine } from '@strongroom/contract'
 import type { Classification, Vault } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { CLASSIFICATIONS } from './classifications.ts'
 
 export function EditVaultForm({ vault, onClose }: { readonly vault: Vault; onClose(): void }) {

@@ -1,9 +1,9 @@
+import { shellLine } from '@strongroom/contract'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 import { vaultsQuery } from './queries.ts'
 

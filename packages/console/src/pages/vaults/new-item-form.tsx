@@ -1,3 +1,4 @@
+import { shellLine } from '@strongroom/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { X } from 'lucide-react'
@@ -6,7 +7,6 @@ import { useStrongroom } from '../../session/session.ts'
 import { Button, IconButton } from '../../ui/button.tsx'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { type DraftField, emptyField, FieldInputs, fieldProblem, newFieldOf } from './field-inputs.tsx'
 
 interface Draft extends DraftField {

@@ -1,3 +1,4 @@
+import { shellLine } from '@strongroom/contract'
 import type { Classification } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
@@ -5,7 +6,6 @@ import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField, TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { CLASSIFICATIONS } from './classifications.ts'
 import { vaultsQuery } from './queries.ts'
 

@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import type { Attachment } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { ConfirmByName } from '../../ui/dialog.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 import { callName, commandName } from './file-names.ts'
 

@@ -1,10 +1,10 @@
+import { shellLine } from '@strongroom/contract'
 import type { Attachment } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { callName, commandName } from './file-names.ts'
 
 interface Members {

@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import type { Vault } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 export function RestoreVaultForm({ vault, onClose }: { readonly vault: Vault; onClose(): void }) {

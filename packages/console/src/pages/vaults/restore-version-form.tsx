@@ -1,5 +1,5 @@
+import { shellLine } from '@strongroom/contract'
 import { FormDialog } from '../../ui/dialog.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import type { ShownVersion } from './item-version.ts'
 import type { ShownItem } from './queries.ts'
 import { type Restored, useVersionRestore } from './restored-version.tsx'

@@ -1,10 +1,10 @@
+import { shellLine } from '@strongroom/contract'
 import type { AccessTarget } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useOpenSession } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { CheckField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { toast } from '../../ui/toast.tsx'
 
 interface Members {

@@ -1,3 +1,4 @@
+import { shellLine } from '@strongroom/contract'
 import type { RotateVaultKey, Vault } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -5,7 +6,6 @@ import { useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { Dialog, FormDialog } from '../../ui/dialog.tsx'
 import { SelectField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 
 type Reason = NonNullable<RotateVaultKey['reason']>
 

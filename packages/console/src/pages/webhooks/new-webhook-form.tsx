@@ -1,10 +1,10 @@
+import { shellLine } from '@strongroom/contract'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { Dialog, FormDialog } from '../../ui/dialog.tsx'
 import { CheckField, TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { EventTypesField, patternsOf, patternsProblem } from './event-types-field.tsx'
 import { SigningSecret, useShownOnce } from './signing-secret.tsx'
 

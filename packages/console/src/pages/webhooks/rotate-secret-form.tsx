@@ -1,8 +1,8 @@
+import { shellLine } from '@strongroom/contract'
 import type { WebhookEndpoint } from '@strongroom/sdk'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
 import { Dialog, FormDialog } from '../../ui/dialog.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { SigningSecret, useShownOnce } from './signing-secret.tsx'
 
 export function RotateSecretForm({ endpoint, onClose }: { readonly endpoint: WebhookEndpoint; onClose(): void }) {

@@ -1,10 +1,10 @@
+import { shellLine } from '@strongroom/contract'
 import type { WebhookEndpoint } from '@strongroom/sdk'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { useStrongroom } from '../../session/session.ts'
 import { FormDialog } from '../../ui/dialog.tsx'
 import { SelectField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { eventTypesQuery } from './queries.ts'
 import { answerText } from './webhook-words.tsx'
 
