@@ -11,7 +11,8 @@ import { type Machine, signIn, startWorld, type World } from './world.ts'
 // next step, an organisation that cannot name its server, a format printed instead of JSON, a purchase that is made again because its answer
 // was lost.
 // Seen red: a lost answer told as a server that is away, without the key; the price not asked for; `resume` without what waits; --license not among the sources; `enable` that names nobody;
-// --json left to --format; a refusal that names a budget by its id.
+// --json left to --format; a refusal that names a budget by its id; purchases and budgets
+// shown by theirs where money moved.
 
 let world: World
 let machine: Machine
@@ -106,6 +107,11 @@ it('buys with a price that was said, tells each step, and gives the variables to
   machine.file('strongroom.toml', '[env]\n')
   await refused(['license', 'env', 'nothing-such', ...AGENT], 'license_instance_not_found', 5)
   await refused(['license', 'status', 'nothing-such', ...AGENT], 'license_not_yours', 5)
+  const moved = (await machine.call(['billing', 'transactions'])).stdout
+  expect(moved).toMatch(/capture +\S+ USD +\S+ USD +license_purchase Sandbox/)
+  const happened = (await machine.call(['activity', '--kind', 'money'])).stdout
+  expect(happened).toContain('budget of agent checkout-bot')
+  expect(`${moved}${happened}`).not.toMatch(/\b(?:pur|bud)_/)
 })
 
 /** What is bought meanwhile is bought, and the answer is lost. */

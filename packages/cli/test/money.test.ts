@@ -158,6 +158,8 @@ interface Happened {
   readonly what: string
   readonly who: string
   readonly vault: string
+  readonly subject: string
+  readonly name: string
 }
 
 it('shows budgets and movements of credit among what happened, and nothing of them for one vault', async () => {
@@ -170,7 +172,9 @@ it('shows budgets and movements of credit among what happened, and nothing of th
   expect(money.map(({ what }) => what)).toEqual(
     expect.arrayContaining(['budget.create', 'domain.add', 'credit.funding 25.500001 USD']),
   )
-  expect(money.find(({ what }) => what === 'budget.create')?.who).toBe('Alice@Example.com')
+  const budget = money.find(({ what }) => what === 'budget.create')
+  expect(budget).toMatchObject({ who: 'Alice@Example.com', subject: expect.stringMatching(/^bud_/) })
+  expect(budget?.name).toMatch(/^budget of (?:the organisation|agent \S+)$/)
   const one = await jsonOf<Happened[]>(machine, ['activity', 'happening'])
   expect(one.map(({ kind, vault }) => `${kind} ${vault}`)).toEqual(one.map(() => 'vault happening'))
   expect((await machine.call(['activity', '--kind', 'money'])).stdout).toContain('credit.funding 25.500001 USD')

@@ -98,6 +98,9 @@ it('shows and changes roles; nobody gives what they do not hold, and nobody chan
   })
   const byName = ['user', 'roles', who, '--tenant', 'main:TENANT_ADMIN']
   expect(await jsonOf(machine, byName)).toMatchObject({ tenantRoles: [{ role: 'TENANT_ADMIN' }] })
+  expect((await machine.call(['user', 'roles', who])).stdout).toContain('main:TENANT_ADMIN')
+  const listed = (await machine.call(['user', 'list'])).stdout
+  expect([listed.includes('main:TENANT_ADMIN'), listed.includes('ten_')]).toEqual([true, false])
   await refused(['user', 'roles', who, '--tenant', 'nowhere:TENANT_ADMIN'], 'tenant_not_found', 5)
   expect(await jsonOf(machine, ['user', 'roles', who, '--none'])).toMatchObject({ orgRoles: [] })
 })

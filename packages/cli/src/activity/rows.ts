@@ -8,6 +8,7 @@ import {
 import type { Cli } from '../cli.ts'
 import { shownMoney } from '../output/money.ts'
 import { shortTime } from '../output/time.ts'
+import { commerceNames } from './names.ts'
 
 // What happened, from three places: changes of vaults, what was done about licences and money, and how the credit moved.
 
@@ -26,6 +27,8 @@ export interface Row {
   readonly vault: string
   /** What it was done to, where that is no vault. */
   readonly subject: string
+  /** The same by name, where it has one. */
+  readonly name: string
   readonly requestId: string
   /** Why it was refused, where it was. */
   readonly errorCode?: string
@@ -48,6 +51,7 @@ export const rowOf = (event: ActivityEvent | VaultEvent, who: Namer, vault: Name
   what: event.action,
   vault: vault(event.vaultId),
   subject: '',
+  name: '',
   requestId: event.requestId,
 })
 
@@ -61,14 +65,14 @@ function auditRow(event: AuditEvent, who: Namer): Row | undefined {
   if (kind === undefined || LOOKS.test(action)) return undefined
   const [target] = targets
   return {
-    ...{ kind, at, who: who(actor.id), what: action, vault: '', subject: target?.id ?? '' },
+    ...{ kind, at, who: who(actor.id), what: action, vault: '', subject: target?.id ?? '', name: '' },
     ...{ requestId: context.requestId, ...(errorCode !== null && { errorCode }) },
   }
 }
 
 const movementRow = ({ type, amount, ref, occurredAt }: CreditTransaction): Row => ({
   ...{ kind: 'money', at: occurredAt, who: '', what: `credit.${type} ${shownMoney(amount)}`, vault: '' },
-  ...{ subject: ref.id, requestId: '' },
+  ...{ subject: ref.id, name: '', requestId: '' },
 })
 
 /** The newest first, until they are older than asked for; nothing where the caller may not see them. */
@@ -102,5 +106,10 @@ export async function commerceRows(cli: Cli, who: Namer, from: number): Promise<
     since(cli, 'records of what was done', monitoring.audit({}, options), from),
     since(cli, 'movements of credit', billing.transactions({}, options), from),
   ])
-  return [...acts.flatMap((event) => auditRow(event, who) ?? []), ...movements.map(movementRow)]
+  const rows = [...acts.flatMap((event) => auditRow(event, who) ?? []), ...movements.map(movementRow)]
+  const nameOf = await commerceNames(
+    cli,
+    rows.map(({ subject }) => subject),
+  )
+  return rows.map((row) => ({ ...row, name: nameOf(row.subject) }))
 }

@@ -54,7 +54,7 @@ function shown(cli: Cli, rows: readonly Row[]): Result {
       { title: 'TIME', of: ({ at }) => shortTime(at) },
       { title: 'WHO', of: (row) => row.who },
       { title: 'WHAT', of: ({ what, errorCode }) => (errorCode === undefined ? what : `${what}: ${errorCode}`) },
-      { title: 'WHERE', of: (row) => row.vault || row.subject },
+      { title: 'WHERE', of: (row) => row.vault || row.name },
       { title: 'REQUEST', of: ({ requestId }) => requestId },
     ],
     cli.style,

@@ -37,6 +37,11 @@ const transactions = command({
   output: async () => (await shapes()).transactionsShape,
   run: async (cli) => {
     const data = await (await cli.strongroom()).billing.transactions({}, { signal: cli.signal }).all()
+    const { commerceNames } = await import('../activity/names.ts')
+    const nameOf = await commerceNames(
+      cli,
+      data.map(({ ref }) => ref.id),
+    )
     const text = table(
       data,
       [
@@ -44,7 +49,7 @@ const transactions = command({
         { title: 'WHAT', of: ({ type }) => type },
         { title: 'AMOUNT', of: ({ amount }) => shownMoney(amount), right: true },
         { title: 'AVAILABLE', of: ({ availableAfter }) => shownMoney(availableAfter), right: true },
-        { title: 'FOR', of: ({ ref }) => `${ref.type} ${ref.id}` },
+        { title: 'FOR', of: ({ ref }) => `${ref.type} ${nameOf(ref.id)}` },
       ],
       cli.style,
     )

@@ -1,20 +1,21 @@
+import { shellLine } from '@strongroom/contract'
 import type { InviteOptions } from '@strongroom/sdk'
 import { ensureShowable, shownOnce } from '../admin/shown-once.ts'
 import { type Cli, serverOf } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
 import { arg, command, flag, type Group } from '../model/command.ts'
 import { safeText } from '../output/safe-text.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { table } from '../output/table.ts'
 import { emailOf, everybody, findPerson, idOf, isOpen, nameOf, type Someone } from '../people/find.ts'
-import { findTenant } from '../people/tenants.ts'
+import { findTenant, tenantNames } from '../people/tenants.ts'
 
 const shapes = () => import('../schemas/user.ts')
 const PERSON = arg.one('name, email or id of a person')
 
-const rolesOf = ({ user }: Someone): readonly string[] => [
+/** As `user roles` takes them. */
+const rolesOf = ({ user }: Someone, tenant: (id: string) => string): readonly string[] => [
   ...(user?.orgRoles ?? []),
-  ...(user?.tenantRoles ?? []).map(({ tenantId, role }) => `${tenantId}:${role}`),
+  ...(user?.tenantRoles ?? []).map(({ tenantId, role }) => `${tenant(tenantId)}:${role}`),
 ]
 
 const dataOf = (one: Someone) => ({
@@ -42,13 +43,14 @@ const list = command({
   output: async () => (await shapes()).usersShape,
   run: async (cli) => {
     const shown = await everybody(await cli.person())
+    const tenant = await tenantNames(cli)
     const text = table(
       shown,
       [
         { title: 'NAME', of: nameOf },
         { title: 'EMAIL', of: emailOf },
         { title: 'STATUS', of: shownStatus },
-        { title: 'ROLES', of: (one) => rolesOf(one).join(' ') || undefined },
+        { title: 'ROLES', of: (one) => rolesOf(one, tenant).join(' ') || undefined },
         { title: 'ID', of: (one) => `user:${idOf(one)}` },
       ],
       cli.style,
@@ -160,7 +162,7 @@ const roles = command({
     const person = await findPerson(admin, args.person)
     const user = await changeRoles(cli, person, flags)
     const one = { user, invite: undefined }
-    const held = rolesOf(one)
+    const held = rolesOf(one, await tenantNames(cli))
     if (held.length === 0) cli.say(`${nameOf(one)} has no roles`)
     return { data: dataOf(one), ...(held.length > 0 && { text: held.join('\n') }) }
   },
