@@ -4,7 +4,7 @@ import { startWorld, type Tab, visit, type World } from './world.ts'
 // People and groups in the console: invited by a link that travels another way, signed for after comparing words, given roles, removed.
 // Seen red: an endorsement without comparing, a removal without the typed address, roles of a group that are not saved, a tenant
 // that is archived at a press, or not at all; somebody who waits to be confirmed told that the passphrase is wrong, without the words that
-// whoever confirms asks for.
+// whoever confirms asks for; a key that may sign more without anybody having compared it.
 
 let world: World
 beforeAll(async () => {
@@ -54,6 +54,43 @@ it('invites somebody, compares the words of their key, signs, and they come in',
   await dora.page.getByText('You cannot see the people of the organisation').waitFor()
   expect([...tab.problems, ...dora.problems]).toEqual([])
   await dora.context.close()
+  await tab.done()
+})
+
+it('lets a key sign more after comparing it, keeps the last who runs the directory, and takes it back', async () => {
+  const tab = await world.alice()
+  const { page } = tab
+  const open = async (name: string) => {
+    await button(tab, `Change ${name}`).click()
+    await page.getByRole('menuitem', { name: 'What they may sign' }).click()
+    await page.getByRole('dialog').getByText('what everybody else accepts').waitFor()
+  }
+  const runs = page.getByRole('checkbox', { name: /May run the directory/ })
+  await visit(tab, '/people')
+  await open('Alice')
+  expect(await runs.isChecked()).toBe(true)
+  await expect.poll(() => button(tab, 'Sign').isDisabled()).toBe(true)
+  await runs.uncheck()
+  await button(tab, 'Sign').click()
+  await page.getByRole('alert').getByText('quorum_unreachable').waitFor()
+  await button(tab, 'Cancel').click()
+
+  await open('Dora Vey')
+  await runs.check()
+  await expect.poll(() => button(tab, 'Sign').isDisabled()).toBe(true)
+  await page.getByText('strongroom key caps dora@northwind.example --cap dir-admin').waitFor()
+  await page.getByRole('checkbox', { name: /reads the same words to me/ }).check()
+  await button(tab, 'Sign').click()
+  await page.getByText('What Dora Vey may sign is in the log').first().waitFor()
+  await open('Dora Vey')
+  await expect.poll(() => runs.isChecked()).toBe(true)
+  await runs.uncheck()
+  await button(tab, 'Sign').click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await open('Dora Vey')
+  await expect.poll(() => runs.isChecked()).toBe(false)
+  await button(tab, 'Cancel').click()
+  expect(tab.problems).toEqual([])
   await tab.done()
 })
 

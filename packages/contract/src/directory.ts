@@ -20,7 +20,7 @@ export const directory = {
     access,
     body: event,
     response: Receipt,
-    errors,
+    errors: [...errors, 'quorum_unreachable'],
   },
   setPolicy: {
     api: 'platform',
@@ -30,7 +30,7 @@ export const directory = {
     access,
     body: event,
     response: closed({ ...DirectoryReceipt.properties, policyVersion: Type.Integer({ minimum: 2 }) }),
-    errors,
+    errors: [...errors, 'quorum_unreachable'],
   },
   recoverKey: {
     api: 'platform',

@@ -168,7 +168,11 @@ export const ERRORS = {
     'The last owner of an organisation can neither leave nor lose the role.',
     'Give the role to somebody else first.',
   ),
-  quorum_unreachable: entry(409, 'Too few administrators would be left to sign.', 'Lower the quorum first.'),
+  quorum_unreachable: entry(
+    409,
+    'There would be too few administrators to sign.',
+    'Name another administrator of the directory, or lower the quorum, first.',
+  ),
   tenant_cycle: entry(409, 'A tenant cannot lie below itself.', 'Choose another parent.'),
   tenant_archived: entry(409, 'The tenant is archived.', 'Make a new tenant.'),
   tenant_not_empty: entry(

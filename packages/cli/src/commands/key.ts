@@ -6,6 +6,7 @@ import { safeText } from '../output/safe-text.ts'
 import { facts, table } from '../output/table.ts'
 import { shortTime } from '../output/time.ts'
 import { withProgress } from '../prompt/progress.ts'
+import { caps } from './key-caps.ts'
 
 const shapes = () => import('../schemas/key.ts')
 const WHO = arg.maybe('name, email or id of a person or an agent; you if not given', { completes: 'agent' })
@@ -174,5 +175,5 @@ const reencrypt = command({
 
 export const key: Group = {
   summary: 'keys of people and agents, as the log has them',
-  verbs: { list, fingerprint, verify, rotate, due, reencrypt },
+  verbs: { list, fingerprint, verify, caps, rotate, due, reencrypt },
 }

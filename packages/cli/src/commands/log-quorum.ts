@@ -1,34 +1,10 @@
-import { resolve } from 'node:path'
 import type { QuorumStatement, Quorums } from '@strongroom/sdk'
-import { type Cli, confirm } from '../cli.ts'
+import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
-import { ensureUnsigned, statementFile } from '../keys/statement.ts'
+import { goOn, nextStep, type Several, STEPS, type Steps } from '../keys/several-sign.ts'
 import { command, flag, type Result } from '../model/command.ts'
-import { shellLine } from '../output/shell-line.ts'
 import { facts } from '../output/table.ts'
 import { ensureFolderFor } from '../place/given-file.ts'
-import { readIfThere, writePrivate } from '../place/private-file.ts'
-
-// How many directory admins have to sign. As after a restore: one makes the statement, others add their signatures wherever they are,
-// and whoever made it sends it. The statement is no secret.
-
-interface Flags extends Readonly<Record<'countersign' | 'send' | 'out', string | undefined>> {
-  readonly directory: number | undefined
-  readonly recovery: number | undefined
-}
-
-async function statementFrom({ io }: Cli, path: string): Promise<unknown> {
-  const text = await readIfThere(resolve(io.cwd, path))
-  try {
-    const found: unknown = JSON.parse(text ?? '')
-    if (typeof found === 'object' && found !== null && 'payload' in found && 'signatures' in found) return found
-  } catch {
-    // Said below, once for both.
-  }
-  throw new CliError('file_unreadable', `${path} holds no statement about quorums`, {
-    fix: 'one is made with: strongroom log quorum --directory N --out FILE',
-  })
-}
 
 const quorumsOf = async ({ strongroom }: Cli) => (await strongroom()).transparency.quorums
 
@@ -38,61 +14,27 @@ const changes = ({ from, to }: Pick<QuorumStatement, 'from' | 'to'>): string =>
     .map((name) => `${name} ${from[name]} → ${to[name]}`)
     .join(', ')
 
-const signatures = ({ signatures: count, needed }: QuorumStatement): string => `${count} of ${needed} signatures`
-
-const dataOf = ({ statement, ...rest }: QuorumStatement) => rest
-
-const fileFor = (cli: Cli, flags: Flags): string => statementFile(cli, flags, 'quorum-statement.json')
-
-async function kept(cli: Cli, signed: QuorumStatement, file: string): Promise<Result> {
-  await writePrivate(file, `${JSON.stringify(signed.statement, null, 2)}\n`)
-  return {
-    data: { state: 'signed', ...dataOf(signed), file },
-    text: `${cli.style.good('✓')} ${file}   ${changes(signed)}; ${signatures(signed)}`,
-    next:
-      signed.signatures >= signed.needed
-        ? shellLine`strongroom log quorum --send ${file}   by the administrator who made it`
-        : shellLine`strongroom log quorum --countersign ${file}   by another administrator`,
-  }
-}
-
 /** Whoever needs everybody's signature cannot do without anybody's key. */
 const warning = ({ to, administrators }: QuorumStatement): string =>
   Math.max(to.directory, to.recovery) === administrators && administrators > 1
     ? ` That takes all ${administrators} administrators: if one key is lost, it cannot be changed any more.`
     : ''
 
-async function sent(cli: Cli, signed: QuorumStatement): Promise<Result> {
-  if (signed.signatures < signed.needed)
-    throw new CliError('signatures_missing', `the statement has ${signatures(signed)}`, {
-      fix: 'another administrator adds one: strongroom log quorum --countersign FILE',
-    })
-  await confirm(cli, `${changes(signed)}.${warning(signed)} Send it?`)
-  const logged = await (await quorumsOf(cli)).send(signed.statement, { signal: cli.signal })
-  return {
-    data: { state: 'set', ...logged },
-    text: `${cli.style.good('✓')} ${changes(signed)}   entry ${logged.entry} of the log`,
-    next: 'strongroom log quorum',
-  }
-}
+const several = (cli: Cli): Several<QuorumStatement> => ({
+  command: ['strongroom', 'log', 'quorum'],
+  about: 'quorums',
+  madeWith: 'strongroom log quorum --directory N --out FILE',
+  usualFile: 'quorum-statement.json',
+  changes,
+  warning,
+  examine: async (one) => (await quorumsOf(cli)).examine(one, { signal: cli.signal }),
+  countersign: async (one) => (await quorumsOf(cli)).countersign(one, { signal: cli.signal }),
+  send: async (one) => (await quorumsOf(cli)).send(one, { signal: cli.signal }),
+})
 
-async function make(cli: Cli, to: Partial<Quorums>, flags: Flags): Promise<Result> {
-  const quorums = await quorumsOf(cli)
-  const signed = await quorums.propose(to, { signal: cli.signal })
-  if (!signed) return show(cli)
-  const isEnough = signed.signatures >= signed.needed && flags.out === undefined
-  return isEnough ? sent(cli, signed) : kept(cli, signed, fileFor(cli, flags))
-}
-
-async function countersign(cli: Cli, path: string, flags: Flags): Promise<Result> {
-  const file = fileFor(cli, flags)
-  const statement = await statementFrom(cli, path)
-  const quorums = await quorumsOf(cli)
-  const found = await quorums.examine(statement, { signal: cli.signal })
-  const { identity } = await cli.person()
-  await ensureUnsigned(found.statement, identity.kid)
-  await confirm(cli, `${changes(found)}.${warning(found)} Sign it?`)
-  return kept(cli, await quorums.countersign(statement, { signal: cli.signal }), file)
+async function make(cli: Cli, to: Partial<Quorums>, flags: Steps): Promise<Result> {
+  const signed = await (await quorumsOf(cli)).propose(to, { signal: cli.signal })
+  return signed ? goOn(cli, several(cli), signed, flags) : show(cli)
 }
 
 async function show(cli: Cli): Promise<Result> {
@@ -109,14 +51,12 @@ async function show(cli: Cli): Promise<Result> {
 export const quorum = command({
   summary: 'how many directory administrators have to sign, and changing it',
   about:
-    'Without flags it shows what the policy in the log says. With --directory or --recovery it makes the next policy and signs it; where one signature is enough it is sent, otherwise it goes to a file for other administrators to sign. More signatures than there are administrators are refused. Once --directory is 2 or more, naming a console, a provisioner or another administrator takes as many signatures, too: lower it for that, together.',
+    'Without flags it shows what the policy in the log says. With --directory or --recovery it makes the next policy and signs it; where one signature is enough it is sent, otherwise it goes to a file for other administrators to sign. More signatures than there are administrators are refused. Once --directory is 2 or more, naming a console or a provisioner takes as many signatures, too: lower it for that, together. Another administrator is made with `strongroom key caps`.',
   args: {},
   flags: {
     directory: flag.count('how many sign a policy, or what a key may do'),
     recovery: flag.count('how many sign a recovery'),
-    countersign: flag.text('add your signature to a statement, after seeing what it changes', 'FILE'),
-    send: flag.text('send a statement that has all signatures', 'FILE'),
-    out: flag.text('where the statement is written', 'FILE', { completes: 'file' }),
+    ...STEPS,
   },
   examples: [
     { run: 'strongroom log quorum', does: 'what is in force' },
@@ -142,11 +82,6 @@ export const quorum = command({
         },
         flags,
       )
-    if (flags.countersign !== undefined) return countersign(cli, flags.countersign, flags)
-    if (flags.send !== undefined) {
-      const statement = await statementFrom(cli, flags.send)
-      return sent(cli, await (await quorumsOf(cli)).examine(statement, { signal: cli.signal }))
-    }
-    return show(cli)
+    return (await nextStep(cli, several(cli), flags)) ?? show(cli)
   },
 })

@@ -11,6 +11,8 @@ export interface Owner {
 
 const KEY_ID = /^((?:user|agent):[A-Za-z0-9_-]+):([a-z2-7]{32})$/
 
+export const isKeyId = (text: string): boolean => KEY_ID.test(text)
+
 /** Whoever is named; the caller, where nobody is. */
 export async function ownerOf(cli: Cli, who: string | undefined): Promise<Owner> {
   if (who !== undefined) return findPrincipal(cli, KEY_ID.exec(who)?.[1] ?? who)

@@ -1,13 +1,15 @@
 import type { Replacement } from '../directory/documents.ts'
+import { isUntainted } from '../directory/taint.ts'
 import { ensure } from '../errors.ts'
 import { documentHash, type Envelope } from '../identity/document.ts'
+import { principalOf } from '../identity/identifiers.ts'
 import type { CheckedKey } from '../identity/key-bundle.ts'
 import { grantName, grantState, type VaultState, vaultName, vaultState } from '../log/state.ts'
-import { ensureAuthority } from '../vault/authority.ts'
+import { ensureAuthority, sameMembers } from '../vault/authority.ts'
 import { aclSet, vaultAdmins, vaultCreate } from '../vault/documents.ts'
 import { commitOf } from '../vault/grants.ts'
 import { checkWrapAlgorithm, type WrappedDekPayload, wrappedDek } from '../wraps/wrapped-key.ts'
-import { accept, acceptedPayload, type Draft, type LiveGrant, untaintedSigner } from './draft.ts'
+import { accept, acceptedPayload, activeKids, type Draft, type LiveGrant, untaintedSigner } from './draft.ts'
 
 // Section 5.7, grants: who may hold which vault key, and how a grant ends.
 
@@ -124,4 +126,60 @@ export async function applyGrant(
   ensure(isOnly, 'bad_transition', 'a key is granted twice in one act', { vaultId, to, dekVersion })
   draft.write(name, { wrapHash: hash, index: draft.index })
   return payload
+}
+
+/** What a commit of a vault says of its grants. */
+interface Granting {
+  readonly draft: Draft
+  readonly vaultId: string
+  /** The state before the leaf. */
+  readonly before: VaultState | undefined
+  readonly admins: ReadonlySet<string>
+}
+
+/** As the commit leaves it. */
+interface Granted {
+  readonly state: VaultState
+  readonly readers: ReadonlySet<string>
+}
+
+/** With an epoch: one grant of the new key for each sound active key of the access list, no more and no less. */
+export async function applyGrants(
+  { draft, vaultId, admins }: Granting,
+  { wraps, epoch }: { readonly wraps: readonly Envelope[]; readonly epoch: Envelope | undefined },
+  { state, readers }: Granted,
+): Promise<void> {
+  const granted = new Set<string>()
+  for (const envelope of wraps) {
+    const { to, dekVersion } = await applyGrant(draft, envelope, { state, admins, readers })
+    if (dekVersion === state.dekVersion) granted.add(to)
+  }
+  if (!epoch) return
+  const due = new Set<string>()
+  for (const principal of readers)
+    for (const kid of await activeKids(draft, principal)) if (await isUntainted(draft.directory, kid)) due.add(kid)
+  ensure(
+    sameMembers(granted, due),
+    'incomplete_batch',
+    'a new vault key must be granted to exactly the active keys of the access list',
+    {
+      vaultId,
+      missing: [...due].filter((kid) => !granted.has(kid)),
+      extra: [...granted].filter((kid) => !due.has(kid)),
+    },
+  )
+}
+
+/** Grants of retired key versions and of readers who left become tombstones. */
+export async function dropEndedGrants(
+  { draft, vaultId, before }: Granting,
+  { state, readers }: Granted,
+): Promise<void> {
+  // Most commits end nobody's grant, and a vault has many.
+  if (before && before.aclIndex === state.aclIndex && before.oldestDek === state.oldestDek) return
+  const live = await draft.before.grantsOfVault(vaultId)
+  await dropGrants(
+    draft,
+    live.filter(({ kid, dekVersion }) => dekVersion < state.oldestDek || !readers.has(principalOf(kid))),
+  )
 }

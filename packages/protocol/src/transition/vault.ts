@@ -1,7 +1,5 @@
-import { isUntainted } from '../directory/taint.ts'
 import { ensure } from '../errors.ts'
 import { type Envelope, peekDocument, type VerifiedDocument } from '../identity/document.ts'
-import { principalOf } from '../identity/identifiers.ts'
 import type { CheckedKey } from '../identity/key-bundle.ts'
 import { type VaultState, vaultName, vaultState } from '../log/state.ts'
 import { deriveVaultId, ensureAuthority, sameMembers } from '../vault/authority.ts'
@@ -16,7 +14,7 @@ import {
   type Draft,
   untaintedSigner,
 } from './draft.ts'
-import { adminsOf, applyGrant, dropGrants } from './grants.ts'
+import { adminsOf, applyGrants, dropEndedGrants } from './grants.ts'
 
 // Section 5.7, `vault.commit`: one head, and what may only change together with a head. The rules run in the table's order.
 
@@ -57,8 +55,9 @@ export async function applyVaultCommit(draft: Draft, commit: VaultCommit): Promi
   const head = await applyHead(work, commit, { ...access, ...epoch })
   const state = nextState(work, { chain, access, epoch, head, left: readersLeft(work, access.acl) })
   draft.write(vaultName(vaultId), state)
-  await applyGrants(work, commit, state, access.acl)
-  await dropEndedGrants(work, state, access.acl)
+  const now = { state, readers: new Set(access.acl.acl.map((entry) => entry.p)) }
+  await applyGrants(work, commit, now)
+  await dropEndedGrants(work, now)
 }
 
 async function applyCreate(draft: Draft, commit: VaultCommit, vaultId: string, before: VaultState | undefined) {
@@ -272,45 +271,4 @@ function nextState({ draft, before, vaultId }: Work, { chain, access, epoch, hea
     draining: [...(before?.draining ?? []), ...replaced].filter((old) => old.dekVersion >= head.payload.oldestDek),
     rotationDue: rotated ? null : left.length > 0 ? (due ?? { index: draft.index, at: draft.at }) : due,
   }
-}
-
-/** With an epoch: one grant of the new key for each sound active key of the access list, no more and no less. */
-async function applyGrants(
-  { draft, vaultId, admins }: Work,
-  { wraps, epoch }: VaultCommit,
-  state: VaultState,
-  acl: Acl,
-): Promise<void> {
-  const readers = new Set(acl.acl.map((entry) => entry.p))
-  const granted = new Set<string>()
-  for (const envelope of wraps) {
-    const { to, dekVersion } = await applyGrant(draft, envelope, { state, admins, readers })
-    if (dekVersion === state.dekVersion) granted.add(to)
-  }
-  if (!epoch) return
-  const due = new Set<string>()
-  for (const principal of readers)
-    for (const kid of await activeKids(draft, principal)) if (await isUntainted(draft.directory, kid)) due.add(kid)
-  ensure(
-    sameMembers(granted, due),
-    'incomplete_batch',
-    'a new vault key must be granted to exactly the active keys of the access list',
-    {
-      vaultId,
-      missing: [...due].filter((kid) => !granted.has(kid)),
-      extra: [...granted].filter((kid) => !due.has(kid)),
-    },
-  )
-}
-
-/** Grants of retired key versions and of readers who left become tombstones. */
-async function dropEndedGrants({ draft, vaultId, before }: Work, state: VaultState, acl: Acl): Promise<void> {
-  // Most commits end nobody's grant, and a vault has many.
-  if (before && before.aclIndex === state.aclIndex && before.oldestDek === state.oldestDek) return
-  const readers = new Set(acl.acl.map((entry) => entry.p))
-  const live = await draft.before.grantsOfVault(vaultId)
-  await dropGrants(
-    draft,
-    live.filter(({ kid, dekVersion }) => dekVersion < state.oldestDek || !readers.has(principalOf(kid))),
-  )
 }

@@ -102,7 +102,7 @@ export async function verifyDirectoryAnswer(actor: Actor, answer: unknown, pins:
   const freshness = { now: actor.now(), maxStaleMs: actor.policy.maxStaleMs }
   const view = await verifyTransparency(transparency, pins.log, freshness)
   const response = { genesis, policies, records, capSets } as DirectoryResponse
-  return verifyDirectory(view, response, pins.org.genesis)
+  return verifyDirectory(view, response, pins.org.genesis, actor.policy.isReviewing)
 }
 
 /** Without those that a compromised key vouched for and nobody has confirmed since (docs/reference/protocol.md 4.3). */

@@ -32,7 +32,7 @@ interface VerifiedLog {
 }
 
 /** The current policy, proven, and with it the whole chain from the pinned genesis to the newest checkpoint. */
-export async function verifyHead(actor: Actor, options: CallerOptions): Promise<VerifiedLog> {
+async function verifyHead(actor: Actor, options: CallerOptions): Promise<VerifiedLog> {
   return readVerified(
     actor,
     {
@@ -63,6 +63,9 @@ export async function verifyHead(actor: Actor, options: CallerOptions): Promise<
     options,
   )
 }
+
+export const newestHead = async ({ actor, options }: KeyedPlace): Promise<Checkpoint> =>
+  (await verifyHead(actor, options)).head
 
 interface Entry {
   readonly index: number

@@ -22,7 +22,7 @@ export const pinnedSigners = async (core: Core): Promise<readonly PinnedSigner[]
   }))
 
 /** How a known key was verified, as the trust store says it. */
-export async function noteVerified(core: Core, keyId: string, verified: 'oob' | 'endorsed'): Promise<void> {
+async function noteVerified(core: Core, keyId: string, verified: 'oob' | 'endorsed'): Promise<void> {
   const name = await nameOf(core)
   await core.config.trust.update((store) => {
     const own = orgTrustOf(store, name)
@@ -31,4 +31,14 @@ export async function noteVerified(core: Core, keyId: string, verified: 'oob' | 
     const signers = { ...own.signers, [keyId]: { ...known, verified } }
     return { ...store, orgs: { ...store.orgs, [name]: { ...own, signers } } }
   })
+}
+
+export async function pin(core: Core, keyId: string): Promise<void> {
+  core.config.confirmed.add(keyId)
+  await noteVerified(core, keyId, 'oob')
+}
+
+export async function unpin(core: Core, keyId: string): Promise<void> {
+  core.config.confirmed.delete(keyId)
+  await noteVerified(core, keyId, 'endorsed')
 }

@@ -64,7 +64,7 @@ function ensureReachable({ directory, recovery }: Quorums, administrators: numbe
     {
       code: 'validation_failed',
       message: `There ${people}: more signatures than that could never be given.`,
-      hint: 'Bring in another one first: strongroom user invite EMAIL --cap dir-admin',
+      hint: 'Make somebody one first: strongroom key caps WHO --cap dir-admin; or strongroom user invite EMAIL --cap dir-admin',
     },
     400,
   )
@@ -86,20 +86,27 @@ const KEY_OF_PERSON = kidName('user:')
  * nobody: there the server decides.
  */
 export async function ensureWithout(place: KeyedPlace, principal: string): Promise<void> {
+  if (principal !== place.actor.identity.key.principal) await ensureMetWithout(place, principal)
+}
+
+/** The same, for whoever still signs. */
+export async function ensureMetWithout(place: KeyedPlace, principal: string): Promise<void> {
   const { actor, options } = place
-  const isOwn = principal === actor.identity.key.principal
-  if (isOwn || (await adminsAmong(actor, [principal], options)).size === 0) return
+  if ((await adminsAmong(actor, [principal], options)).size === 0) return
   const quorums = quorumsIn((await readPolicy(actor, options)).policy)
   const { size } = await adminsInLog(place)
   if (!Object.values(quorums).includes(size)) return
-  throw new ConflictError(
-    {
-      code: 'quorum_unreachable',
-      message: `There are ${size} directory administrators, and as many have to sign: without this one, that could never be changed.`,
-      hint: 'Lower the quorum first: strongroom log quorum --directory N --recovery N',
-    },
-    409,
-  )
+  const why =
+    size === 1
+      ? {
+          message: 'This is the only directory administrator: without one, nothing could be signed any more.',
+          hint: 'Make somebody else one first: strongroom key caps WHO --cap dir-admin',
+        }
+      : {
+          message: `There are ${size} directory administrators, and as many have to sign: without this one, that could never be changed.`,
+          hint: 'Lower the quorum first: strongroom log quorum --directory N --recovery N',
+        }
+  throw new ConflictError({ code: 'quorum_unreachable', ...why }, 409)
 }
 
 async function statementOf(place: KeyedPlace, envelope: Envelope, before: LoggedPolicy): Promise<QuorumStatement> {

@@ -120,12 +120,14 @@ export { Secret, type SecretRef } from './secret.ts'
 export type { EnvOptions, EnvSource, Secrets, TryResult } from './secrets.ts'
 export { StrongroomError } from './strongroom-error.ts'
 export type {
+  CapsStatement,
   Checkpoint,
   ExposedGrant,
   ExposedItem,
   ExposedKey,
   ExposedVault,
   Exposure,
+  KeyCaps,
   LogEntry,
   LoggedQuorums,
   LogMoment,

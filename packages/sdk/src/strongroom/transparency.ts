@@ -1,4 +1,4 @@
-import type { Envelope, OrgTrust } from '@strongroom/protocol'
+import type { Cap, Envelope, OrgTrust } from '@strongroom/protocol'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core } from './core.ts'
 
@@ -153,6 +153,29 @@ export interface QuorumStatement {
   readonly administrators: number
 }
 
+/** What a key may sign in the directory. */
+export interface KeyCaps {
+  readonly keyId: string
+  readonly caps: readonly Cap[]
+  /** The entry of the log that says so. */
+  readonly entry: number
+  /** False where a compromised key vouched for it and nobody has confirmed it since: nothing it signs counts. */
+  readonly isConfirmed: boolean
+}
+
+/** What a key may sign next, on its way to enough signatures. */
+export interface CapsStatement {
+  /** To be handed on as JSON; it is no secret. */
+  readonly statement: Envelope
+  readonly keyId: string
+  readonly from: readonly Cap[]
+  readonly to: readonly Cap[]
+  /** Whether the key counts now. */
+  readonly isConfirmed: boolean
+  readonly signatures: number
+  readonly needed: number
+}
+
 export interface VerifyOptions extends RequestOptions {
   /** Every change is checked against the rules as well, with its documents. For who may read all of them. */
   readonly replay?: boolean
@@ -187,6 +210,20 @@ export interface Transparency {
     /** Refuses where, without this administrator, a quorum that can be met now could not be met any more. From the whole log. */
     ensureWithout(principal: string, options?: RequestOptions): ApiPromise<void>
   }
+  readonly caps: {
+    /** Of the active keys of a principal, verified, for everybody. */
+    show(principal: string, options?: RequestOptions): ApiPromise<readonly KeyCaps[]>
+    /**
+     * Says what a key may sign beside being a member or an agent, and confirms it, and signs that; null where nothing would change. Refuses to
+     * take the last administrator that a quorum needs.
+     */
+    propose(keyId: string, caps: readonly Cap[], options?: RequestOptions): ApiPromise<CapsStatement | null>
+    /** What a statement would change. Refuses one that does not follow what is in force. */
+    examine(statement: unknown, options?: RequestOptions): ApiPromise<CapsStatement>
+    countersign(statement: unknown, options?: RequestOptions): ApiPromise<CapsStatement>
+    /** By whoever made it, once there are enough signatures. */
+    send(statement: unknown, options?: RequestOptions): ApiPromise<KeyCaps>
+  }
   readonly trust: {
     list(): Promise<readonly PinnedSigner[]>
     /** A new key of a known principal that a person has confirmed with its owner. Lasts as long as this client. */
@@ -203,45 +240,44 @@ export interface Transparency {
 }
 
 const log = () => import('./log-verification.ts')
+const exposures = () => import('./exposure.ts')
 const consoles = () => import('./named-console.ts')
 const policies = () => import('./quorums.ts')
+const caps = () => import('./caps.ts')
 const pinned = () => import('./pinned.ts')
 
 export function transparencyOf(core: Core): Transparency {
   return {
-    head: (options) =>
-      core.keyed(options, async ({ actor, options: call }) => (await (await log()).verifyHead(actor, call)).head),
+    head: (options) => core.keyed(options, async (place) => (await log()).newestHead(place)),
     entries: async function* (span, options) {
       yield* (await log()).entries(core, span, options)
     },
     verify: (options = {}) => core.keyed(options, async (place) => (await log()).verifyLog(place, options)),
-    exposure: (subject, options) =>
-      core.keyed(options, async (place) => (await import('./exposure.ts')).exposureOf(place, subject)),
-    keys: (principal, options) =>
-      core.keyed(options, async (place) => (await import('./exposure.ts')).keysOf(place, principal)),
+    exposure: (one, options) => core.keyed(options, async (place) => (await exposures()).exposureOf(place, one)),
+    keys: (one, options) => core.keyed(options, async (place) => (await exposures()).keysOf(place, one)),
     console: (options) => core.keyed(options, async (place) => (await consoles()).namedConsole(place)),
-    recordConsole: (build, options) =>
-      core.keyed(options, async (place) => (await consoles()).recordConsole(place, build)),
+    recordConsole: (one, options) => core.keyed(options, async (place) => (await consoles()).recordConsole(place, one)),
     quorums: {
       show: (options) => core.keyed(options, async (place) => (await policies()).quorums(place)),
-      propose: (to, options) => core.keyed(options, async (place) => (await policies()).propose(place, to)),
+      propose: (one, options) => core.keyed(options, async (place) => (await policies()).propose(place, one)),
       examine: (one, options) => core.keyed(options, async (place) => (await policies()).examine(place, one)),
       countersign: (one, options) => core.keyed(options, async (place) => (await policies()).countersign(place, one)),
       send: (one, options) => core.keyed(options, async (place) => (await policies()).send(place, one)),
       ensureWithout: (one, options) =>
         core.keyed(options, async (place) => (await policies()).ensureWithout(place, one)),
     },
+    caps: {
+      show: (one, options) => core.keyed(options, async (place) => (await caps()).capsOf(place, one)),
+      propose: (one, to, options) => core.keyed(options, async (place) => (await caps()).propose(place, one, to)),
+      examine: (one, options) => core.keyed(options, async (place) => (await caps()).examine(place, one)),
+      countersign: (one, options) => core.keyed(options, async (place) => (await caps()).countersign(place, one)),
+      send: (one, options) => core.keyed(options, async (place) => (await caps()).send(place, one)),
+    },
     trust: {
       list: async () => (await pinned()).pinnedSigners(core),
       confirm: (keyId) => void core.config.confirmed.add(keyId),
-      pin: async (keyId) => {
-        core.config.confirmed.add(keyId)
-        await (await pinned()).noteVerified(core, keyId, 'oob')
-      },
-      unpin: async (keyId) => {
-        core.config.confirmed.delete(keyId)
-        await (await pinned()).noteVerified(core, keyId, 'endorsed')
-      },
+      pin: async (keyId) => (await pinned()).pin(core, keyId),
+      unpin: async (keyId) => (await pinned()).unpin(core, keyId),
       alarms: async () => (await (await pinned()).trustOf(core)).alarms,
       export: async () => (await log()).exportAnchor(core),
     },

@@ -12,7 +12,8 @@ import { errorOf, startWorld, unique, type World } from './world.ts'
 // Seen red: items not signed anew; the head not signed where no item is to be; the list of access left as it was, and the keys of the vault;
 // who administers it left as they were signed; every read a review; other vaults not found by name any more; what nobody was shown signed along
 // (head, access, admins, item, an item's version, and of a project its content and its admins); what was remembered written on; those whom a
-// compromised administrator endorsed refused to whoever reviews what they wrote, to whoever makes a new vault key, and to whoever removes them.
+// compromised administrator endorsed refused to whoever reviews what they wrote, to whoever makes a new vault key, and to whoever removes them;
+// a key taken for confirmed that nobody has confirmed; a server believed that logs no confirmation.
 
 let world: World
 beforeAll(async () => {
@@ -199,6 +200,27 @@ describe('somebody whom a compromised administrator endorsed', () => {
     await fresh().secrets.set(`sr://${vault}/db/db`, 'mine')
     expect(await errorOf(bot.secrets.get(`sr://${vault}/db/db`))).toMatchObject({ name: 'NoWrappedKeyError' })
     await world.alice.transparency.quorums.ensureWithout(principal)
+  })
+
+  it('counts again once an administrator has confirmed the key, with what it wrote', async () => {
+    const { vault, bot, principal, keyId, compromise } = await endorsedByBob()
+    await bot.secrets.set(`sr://${vault}/db/db`, 'theirs')
+    const { caps } = world.alice.transparency
+    expect(await caps.show(principal)).toMatchObject([{ keyId, caps: ['agent'], isConfirmed: true }])
+    expect(await caps.propose(keyId, [])).toBe(null)
+    await compromise()
+    expect(await caps.show(principal)).toMatchObject([{ keyId, caps: ['agent'], isConfirmed: false }])
+    expect(await errorOf(readAll(vault))).toMatchObject({ code: 'signer_compromised' })
+    const made = await caps.propose(keyId, [])
+    const idle: typeof fetch = async (input, init) =>
+      String(input).endsWith('/directory/caps') ? Response.json({ kid: keyId, index: 0 }) : fetch(input, init)
+    const { client: deceived } = world.device({ fetch: idle })
+    expect(await errorOf(deceived.transparency.caps.send(made?.statement))).toMatchObject({ code: 'bad_inclusion' })
+    expect(made).toMatchObject({ from: ['agent'], to: ['agent'], isConfirmed: false, signatures: 1, needed: 1 })
+    expect(await errorOf(readAll(vault))).toMatchObject({ code: 'signer_compromised' })
+    expect(await caps.send(made?.statement)).toMatchObject({ keyId, caps: ['agent'], isConfirmed: true })
+    expect(await readAll(vault)).toEqual({ db: 'theirs' })
+    expect(await errorOf(caps.send(made?.statement))).toMatchObject({ code: 'log_conflict' })
   })
 })
 

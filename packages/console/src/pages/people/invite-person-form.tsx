@@ -1,3 +1,4 @@
+import { shellLine } from '@strongroom/contract'
 import { type InviteOptions, makeUserInvite, type UserInvite } from '@strongroom/sdk'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -5,23 +6,12 @@ import { useOpenSession } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyLine } from '../../ui/copy.tsx'
 import { Dialog, FormDialog } from '../../ui/dialog.tsx'
-import { CheckField, SelectField, TextField } from '../../ui/field.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
+import { SelectField, TextField } from '../../ui/field.tsx'
+import { CapFields, type ExtraCap } from './cap-fields.tsx'
 import { keepInvite } from './invite-memory.ts'
 import { tenantsQuery } from './queries.ts'
 
 const DAY_MS = 86_400_000
-type ExtraCap = 'agent-manager' | 'dir-admin'
-
-const CAPS: readonly { readonly cap: ExtraCap; readonly label: string; readonly hint: string }[] = [
-  { cap: 'agent-manager', label: 'May sign for agents', hint: 'Their key brings keys of agents into the log.' },
-  {
-    cap: 'dir-admin',
-    label: 'May run the directory',
-    hint: 'Their key endorses people, ends keys and sets the policy.',
-  },
-]
-
 export function InvitePersonForm({ onClose }: { onClose(): void }) {
   const { client, signing } = useOpenSession()
   const queries = useQueryClient()
@@ -83,18 +73,7 @@ export function InvitePersonForm({ onClose }: { onClose(): void }) {
         <option value="7">7 days</option>
         <option value="30">30 days</option>
       </SelectField>
-      <fieldset className="grid gap-2">
-        <legend className="mb-1 font-[550]">Beyond being a member</legend>
-        {CAPS.map(({ cap, label, hint }) => (
-          <CheckField
-            key={cap}
-            label={label}
-            hint={hint}
-            checked={caps.includes(cap)}
-            onChange={({ target }) => setCaps(target.checked ? [...caps, cap] : caps.filter((one) => one !== cap))}
-          />
-        ))}
-      </fieldset>
+      <CapFields value={caps} onChange={setCaps} />
     </FormDialog>
   )
 }

@@ -7,29 +7,24 @@ import { Button, buttonClasses } from '../../ui/button.tsx'
 import { FilterField } from '../../ui/filter.tsx'
 import { Menu } from '../../ui/menu.tsx'
 import { Page } from '../../ui/page.tsx'
-import { Answer } from '../../ui/states.tsx'
+import { Answer, NotKnown } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { When } from '../../ui/when.tsx'
+import { CapsForm } from './caps-form.tsx'
 import { InvitePersonForm } from './invite-person-form.tsx'
 import { PEOPLE_TABS } from './people-tabs.ts'
 import { type Invite, invitesQuery, isOpen, tenantsQuery, usersQuery } from './queries.ts'
 import { RemovePersonForm } from './remove-person-form.tsx'
-import { ORG_ROLE_WORDS, TENANT_ROLE_WORDS } from './role-words.ts'
+import { ORG_ROLE_WORDS, tenantRoleWords } from './role-words.ts'
 import { RolesForm } from './roles-form.tsx'
 
 interface Row extends User {
   readonly invite: Invite | undefined
 }
 
-function rolesOf({ orgRoles, tenantRoles }: User, tenants: readonly Tenant[]): string {
-  const org = orgRoles.map((role) => ORG_ROLE_WORDS[role].name)
-  const tenant = tenantRoles.map(({ tenantId, role }) => {
-    const where = tenants.find((one) => one.tenantId === tenantId)?.name ?? tenantId
-    return `${TENANT_ROLE_WORDS[role].name} of ${where}`
-  })
-  return [...org, ...tenant].join(', ')
-}
+const rolesOf = ({ orgRoles, tenantRoles }: User, tenants: readonly Tenant[] | undefined): string =>
+  [...orgRoles.map((role) => ORG_ROLE_WORDS[role].name), ...tenantRoleWords(tenantRoles, tenants)].join(', ')
 
 function StateOf({ row: { status, invite } }: { readonly row: Row }) {
   if (status === 'active') return <Status tone="good">active</Status>
@@ -43,10 +38,14 @@ function StateOf({ row: { status, invite } }: { readonly row: Row }) {
 
 interface Acts {
   onRoles(user: User): void
+  onCaps(user: User): void
   onRemove(user: User): void
 }
 
-const columnsFor = (tenants: readonly Tenant[], { onRoles, onRemove }: Acts): readonly Column<Row>[] => [
+const columnsFor = (
+  tenants: readonly Tenant[] | undefined,
+  { onRoles, onCaps, onRemove }: Acts,
+): readonly Column<Row>[] => [
   { id: 'name', header: 'Name', sort: ({ name }) => name, cell: ({ name }) => <strong>{name}</strong> },
   { id: 'email', header: 'Email', sort: ({ email }) => email, cell: ({ email }) => email },
   { id: 'state', header: 'State', sort: ({ status }) => status, cell: (row) => <StateOf row={row} /> },
@@ -59,7 +58,7 @@ const columnsFor = (tenants: readonly Tenant[], { onRoles, onRemove }: Acts): re
   {
     id: 'tenant',
     header: 'Tenant',
-    cell: ({ tenantId }) => tenants.find((one) => one.tenantId === tenantId)?.name ?? '',
+    cell: ({ tenantId }) => tenants?.find((one) => one.tenantId === tenantId)?.name ?? <NotKnown />,
   },
   {
     id: 'since',
@@ -80,6 +79,7 @@ const columnsFor = (tenants: readonly Tenant[], { onRoles, onRemove }: Acts): re
           }
           choices={[
             { label: 'Roles', onChoose: () => onRoles(user) },
+            { label: 'What they may sign', onChoose: () => onCaps(user) },
             { label: 'Remove', onChoose: () => onRemove(user), isDanger: true },
           ]}
         />
@@ -98,8 +98,12 @@ export function PeoplePage() {
   const navigate = useNavigate()
   const [isInviting, setInviting] = useState(false)
   const [roles, setRoles] = useState<User>()
+  const [caps, setCaps] = useState<User>()
   const [removed, setRemoved] = useState<User>()
-  const columns = useMemo(() => columnsFor(tenants ?? [], { onRoles: setRoles, onRemove: setRemoved }), [tenants])
+  const columns = useMemo(
+    () => columnsFor(tenants, { onRoles: setRoles, onCaps: setCaps, onRemove: setRemoved }),
+    [tenants],
+  )
   const rowsOf = (all: readonly User[]): readonly Row[] =>
     all
       .filter(({ name, email }) => `${name} ${email}`.toLowerCase().includes(filter.toLowerCase()))
@@ -136,6 +140,7 @@ export function PeoplePage() {
       </Answer>
       {isInviting && <InvitePersonForm onClose={() => setInviting(false)} />}
       {roles && <RolesForm user={roles} onClose={() => setRoles(undefined)} />}
+      {caps && <CapsForm user={caps} onClose={() => setCaps(undefined)} />}
       {removed && <RemovePersonForm user={removed} onClose={() => setRemoved(undefined)} />}
     </Page>
   )

@@ -7,6 +7,7 @@ import {
   type Identity,
   keyRecover,
   makeDocument,
+  type Policy,
   policySet,
   registerKey,
 } from '@strongroom/protocol'
@@ -19,7 +20,8 @@ import { inOrg } from '../../context.ts'
 import { commitDirectoryFor } from '../../log/directory-commit.ts'
 
 // Catches: an act brought by somebody who did not sign it (ensureBroughtBySigner left out), a route that logs another act than
-// its own (`allowed` left out), a quorum that is not asked for, a person's key replaced by an admin, two acts on one state.
+// its own (`allowed` left out), a quorum that is not asked for, a person's key replaced by an admin, two acts on one state; the last
+// administrator who signs for nothing any more (the check left out; made without the lock, nobody is left); a policy that nobody could ever change again.
 
 let h: Harness
 let alice: FirstPerson
@@ -43,20 +45,24 @@ const genesisHash = () =>
     alice.orgId,
     async (db) => (await db.selectFrom('org').select('genesis_hash').executeTakeFirstOrThrow()).genesis_hash,
   )
-const nextPolicy = async (policyVersion = 2, signer: Identity = alice.identity): Promise<Envelope> =>
+const nextPolicy = async (
+  policyVersion = 2,
+  signer: Identity = alice.identity,
+  more: Partial<Policy> = {},
+): Promise<Envelope> =>
   makeDocument(
     policySet,
     {
       ...header(),
       policyVersion,
-      policy: { ...defaultPolicy(1), rotationGraceMs: 3_600_000 },
+      policy: { ...defaultPolicy(1), rotationGraceMs: 3_600_000, ...more },
       prev: await genesisHash(),
     },
     [signer],
   )
 
 /** A key in the log, as the route that registers it would leave it. */
-async function logKey(identity: Identity, caps: readonly ('agent' | 'member')[]): Promise<void> {
+async function logKey(identity: Identity, caps: readonly ('agent' | 'dir-admin' | 'member')[]): Promise<void> {
   const event = await registerKey({ ...header(), caps }, alice.identity, identity)
   const request = { requestId: 'req_test', ip: '', userAgent: '', routeName: 'test' }
   await inOrg(h.deps, alice.orgId, (db) =>
@@ -90,6 +96,47 @@ it('gives a key caps that the quorum has signed, proves it, and records whose ke
     db.selectFrom('audit_event').select('targets').where('action', '=', 'directory.caps.set').execute(),
   )
   expect(acts[0]?.targets).toContainEqual({ type: 'key', id: identity.kid })
+})
+
+it('takes the caps of no administrator without whom nothing could be signed any more, also when all give theirs up at once', async () => {
+  const giveUp = async ({ client }: Pick<FirstPerson, 'client'>, own: Identity) =>
+    client.directory.setCaps({ body: { event: await capsFor(own.kid, ['member'], own) } })
+  const before = await content()
+  expect(await refusal(giveUp(alice, alice.identity))).toMatchObject({
+    code: 'quorum_unreachable',
+    details: { administratorsLeft: 0 },
+  })
+  expect(await content()).toBe(before)
+  const others = await Promise.all(
+    (['bob', 'carol', 'dave', 'mallory', 'deploy'] as const).map(async (name) => {
+      const person = await seedUser(h, alice, { orgRoles: ['ORG_ADMIN'] })
+      return { person, identity: await identityOf(name, `user:${person.userId}`) }
+    }),
+  )
+  for (const { identity } of others) await logKey(identity, ['dir-admin', 'member'])
+  const ended = await outcomes([
+    giveUp(alice, alice.identity),
+    ...others.map(({ person, identity }) => giveUp(person, identity)),
+  ])
+  expect([...ended].sort()).toEqual(['ok', 'ok', 'ok', 'ok', 'ok', 'quorum_unreachable'])
+})
+
+it('takes no policy that asks for more signatures than there are administrators to give them', async () => {
+  const person = await seedUser(h, alice, { orgRoles: ['ORG_ADMIN'] })
+  await logKey(await identityOf('bob', `user:${person.userId}`), ['member'])
+  const before = await content()
+  for (const more of [{ dirQuorum: 2 }, { recoverQuorum: 2 }]) {
+    const event = await nextPolicy(2, alice.identity, more)
+    expect(await refusal(alice.client.directory.setPolicy({ body: { event } }))).toMatchObject({
+      code: 'quorum_unreachable',
+      details: { administrators: 1 },
+    })
+  }
+  expect(await content()).toBe(before)
+  const second = await seedUser(h, alice, { orgRoles: ['ORG_ADMIN'] })
+  await logKey(await identityOf('carol', `user:${second.userId}`), ['dir-admin', 'member'])
+  const event = await nextPolicy(2, alice.identity, { dirQuorum: 2, recoverQuorum: 2 })
+  expect(await alice.client.directory.setPolicy({ body: { event } })).toMatchObject({ policyVersion: 2 })
 })
 
 it('sets the next policy once, also when twelve bring one at a time', async () => {

@@ -1,25 +1,40 @@
 import type { directory } from '@strongroom/contract'
-import { capsSet, keyRecover, logRecover, peekDocument, policySet } from '@strongroom/protocol'
-import { transact } from '../../context.ts'
+import { capsSet, keyRecover, logRecover, peekDocument, policySet, principalOf } from '@strongroom/protocol'
+import { type TxCtx, transact } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { commitDirectory, ensureBroughtBySigner } from '../../log/directory-commit.ts'
 import { refusing } from '../../log/refusals.ts'
 import { ensureActiveAgent } from '../agents/open.ts'
+import { ensureQuorumLeft, ensureQuorumMet } from '../users/quorum-left.ts'
+import { activePeople, lockOwners, othersThan } from '../users/store.ts'
 
 // Whether the quorum is met and the act follows from the state is decided by the protocol's transition, in the transaction.
 
 export const setCaps: Handler<typeof directory.setCaps> = (ctx, { body: { event } }) =>
   transact(ctx, async (ctx) => {
-    const { kid, by } = (await refusing(async () => peekDocument(capsSet, event))).payload
+    const { kid, by, caps } = (await refusing(async () => peekDocument(capsSet, event))).payload
     ensureBroughtBySigner(ctx, by)
+    if (!caps.includes('dir-admin')) await ensureSignersLeft(ctx, kid)
     return { kid, ...(await commitDirectory(ctx, [event], { allowed: ['caps.set'] })) }
   })
 
+/** Whoever removes people holds the owners as well: two administrators can not go at once, one each way. */
+async function ensureSignersLeft(ctx: TxCtx, kid: string): Promise<void> {
+  const { orgId } = ctx.principal
+  const [type, userId = ''] = principalOf(kid).split(':')
+  if (type !== 'user') return
+  await lockOwners(ctx.db, orgId)
+  await ensureQuorumLeft(ctx.db, { orgId, userId, kid }, () => othersThan(ctx.db, { orgId, userId }))
+}
+
 export const setPolicy: Handler<typeof directory.setPolicy> = (ctx, { body: { event } }) =>
   transact(ctx, async (ctx) => {
-    const { policyVersion, by } = (await refusing(async () => peekDocument(policySet, event))).payload
+    const { policyVersion, by, policy } = (await refusing(async () => peekDocument(policySet, event))).payload
     ensureBroughtBySigner(ctx, by)
+    const { orgId } = ctx.principal
+    await lockOwners(ctx.db, orgId)
+    await ensureQuorumMet(ctx.db, orgId, policy, () => activePeople(ctx.db, orgId))
     return { policyVersion, ...(await commitDirectory(ctx, [event], { allowed: ['policy.set'] })) }
   })
 

@@ -78,7 +78,7 @@ export const remove: Handler<typeof users.remove> = (ctx, { params }) =>
     const owners = await store.lockOwners(ctx.db, orgId)
     const { userId } = await openManaged(ctx, params.id)
     ensureOwnerLeft(owners, userId)
-    await ensureQuorumLeft(ctx.db, orgId, userId, () => store.othersThan(ctx.db, { orgId, userId }))
+    await ensureQuorumLeft(ctx.db, { orgId, userId }, () => store.othersThan(ctx.db, { orgId, userId }))
 
     await store.remove(ctx.db, { orgId, userId })
     await revokeInvitesOf(ctx.db, { orgId, userId })

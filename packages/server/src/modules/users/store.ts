@@ -85,17 +85,19 @@ export async function lockOwners(db: Db, orgId: string): Promise<string[]> {
 }
 
 /** Everybody who is active but this person, those who came first before the others. */
-export async function othersThan(db: Db, { orgId, userId }: Owner): Promise<string[]> {
+export async function activePeople(db: Db, orgId: string): Promise<string[]> {
   const rows = await db
     .selectFrom('org_user')
     .select('user_id as userId')
     .where('org_id', '=', orgId)
     .where('status', '=', 'active')
-    .where('user_id', '<>', userId)
     .orderBy('created_at')
     .execute()
   return rows.map((row) => row.userId)
 }
+
+export const othersThan = async (db: Db, { orgId, userId }: Owner): Promise<string[]> =>
+  (await activePeople(db, orgId)).filter((one) => one !== userId)
 
 export interface ActiveUser {
   readonly userId: string
