@@ -36,8 +36,11 @@ export const queries: QueryClient = new QueryClient({
       // What is known is shown at once, and asked for again: others change things too.
       staleTime: 0,
       refetchOnWindowFocus: true,
+      refetchOnReconnect: true,
+      networkMode: 'always',
     },
-    mutations: { retry: false },
+    // A browser that says it has no network may be beside its server; and what cannot be asked is refused now, not made whenever there is one.
+    mutations: { retry: false, networkMode: 'always' },
   },
 })
 

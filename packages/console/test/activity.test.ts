@@ -7,7 +7,7 @@ import type { ActivityRow } from '../src/pages/activity/rows.ts'
 import { bucketsOf } from '../src/plot/buckets.ts'
 import { csvOf } from '../src/plot/twin.tsx'
 import { readViews } from '../src/ui/saved-views.tsx'
-import { startWorld, type Tab, visit, type World } from './world.ts'
+import { putAway, startWorld, type Tab, visit, type World } from './world.ts'
 
 // What happened, as it happens. Catches a filter that finds too much or too little, rows that move under who reads them, a trace that
 // joins what does not belong together, a credential in what is copied, and a plot that only eyes and mice can use.
@@ -148,7 +148,7 @@ it('joins what belongs to one request, and gives it as a command without a crede
   await page.keyboard.press('Enter')
   const trace = page.getByRole('dialog', { name: 'Trace' })
   await trace.getByRole('heading', { name: 'Audit' }).waitFor()
-  await page.keyboard.press('Escape')
+  await putAway(trace)
 
   await visit(tab, '/activity?filter=action:item.create%20vault:staging')
   await page.getByRole('link', { name: 'item.create' }).first().click()

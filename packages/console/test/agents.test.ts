@@ -7,7 +7,7 @@ import type { Locator, Page } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type KeyName, keysOf } from '../../sdk/test/engine/server.ts'
 import { type Compared, comparison } from '../src/pages/agents/comparison.ts'
-import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
+import { putAway, startWorld, type Tab, unlock, visit, type World } from './world.ts'
 
 // Agents in the console: made by keyboard alone and read with what was downloaded; what happens where making one breaks off; keys that
 // a machine makes itself; and how a key goes on or ends.
@@ -113,7 +113,7 @@ it('makes an agent by keyboard, whose bundle reads a secret elsewhere, and shows
   })
   await pressOn(page, button(tab, 'Copy bundle'))
   await expect.poll(() => page.getByLabel('Copy it by hand').inputValue()).toMatch(/^srb1\./)
-  await page.keyboard.press('Escape')
+  await putAway(page.getByLabel('Copy it by hand'))
   await page.evaluate(() => Reflect.deleteProperty(navigator.clipboard, 'writeText'))
   expect(await button(tab, 'Continue').isDisabled()).toBe(true)
   const bundle = await downloadBy(page, () => pressOn(page, button(tab, 'Download bundle')))

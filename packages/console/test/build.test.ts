@@ -4,13 +4,15 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import type { Route } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { signIn, startWorld, visit, type World } from './world.ts'
 
 // Which console this is: the list of its files, the same for whoever builds the same sources, shown in the page and held against what
 // the server serves, and against the build that the log names. Seen red: a build with the time in it, one that depends on
 // NODE_ENV, a list that leaves a file out, a page that takes another build for its own, or for the one that the log names; a tab that is
-// loaded anew, without its keys, because one page did not come, and an empty one after a sign-in whose page did not.
+// loaded anew, without its keys, because one page did not come, and an empty one after a sign-in whose page did not; a search that stays away;
+// an empty page until the script is there, and a sign-in that says nothing while it works.
 
 const BUILT = join(import.meta.dirname, '../../../.setup/console')
 const BUILDER = join(import.meta.dirname, '../scripts/build.ts')
@@ -126,6 +128,36 @@ it('keeps the tab and its keys where a page does not come, and shows it when it 
   await page.unroute('**/assets/**')
   await note.getByRole('button', { name: 'Try again' }).click()
   await page.locator('[data-shown="/transparency"]').waitFor()
+  await page.route('**/assets/**', (route) => route.abort())
+  await page.keyboard.press('Control+k')
+  await page.getByText('could not be loaded. Try again in a moment.', { exact: false }).first().waitFor()
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  await page.unroute('**/assets/**')
+  await page.keyboard.press('Control+k')
+  await page.getByRole('dialog').waitFor()
   expect(await page.locator('body[data-same=yes]').count()).toBe(1)
+  await tab.context.close()
+})
+
+it('says that it loads before its script is there, and that a sign-in takes a while', async () => {
+  const tab = await world.stranger()
+  const { page } = tab
+  const held: Route[] = []
+  const hold = (route: Route): void => void held.push(route)
+  const letGo = async (): Promise<void> => {
+    for (const route of held.splice(0)) await route.continue()
+  }
+  await page.route(/\.js$/, hold, { times: 1 })
+  await page.goto(`${world.server.url}/settings`, { waitUntil: 'commit' })
+  await page.getByText('Loading the console…').waitFor()
+  await letGo()
+  await page.getByLabel('Email').waitFor()
+  expect(await page.getByText('Loading the console…').count()).toBe(0)
+  await tab.context.route('**/login/start', hold)
+  const signedIn = signIn(tab, world.server.founder)
+  await page.getByRole('status').getByText('Your passphrase is stretched in this browser').waitFor()
+  await expect.poll(() => held.length).toBe(1)
+  await letGo()
+  await signedIn
   await tab.context.close()
 })

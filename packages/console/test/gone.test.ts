@@ -1,11 +1,13 @@
 import { acceptInvite, endorseInvite, makeUserInvite } from '@strongroom/sdk'
+import type { Locator, Route } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { keysOf } from '../../sdk/test/engine/server.ts'
 import { signIn, startWorld, type Tab, visit, type World } from './world.ts'
 
 // What was in sight and is not there any more. Catches: an archived item that the way back shows as if it were verified now; a vault that stays in sight
 // of somebody who was taken off its list; a page that could not be asked for again and does not say so; an overview that calls what a
-// colleague may not see nothing, and asks for it every five seconds. Seen red: all of these.
+// colleague may not see nothing, and asks for it every five seconds; a list that says "none", "never" or an id of what nobody has answered yet;
+// what is asked without a network waiting without a word, and a change that was asked for then made later. Seen red: all of these.
 
 let world: World
 let dave: Tab
@@ -80,4 +82,66 @@ it('does not tell a colleague that there is nothing where they may not look, nor
   // Its own events are asked for every five seconds: twice is longer than anything else would wait.
   for (let time = 0; time < 2; time += 1) await page.waitForResponse(/audit-events/)
   expect(refused).toEqual([])
+})
+
+it('claims nothing of what it has not been told, and says it once it is', async () => {
+  const tab = await world.stranger()
+  const { page } = tab
+  const held: Route[] = []
+  await page.route(/\/(?:vault|budget|tenant|monitoring\/audit-events)(?:\?|$)/, (route) => void held.push(route))
+  await tab.open('/settings')
+  await signIn(tab, world.server.founder)
+  const cell = (row: string, text: string | RegExp): Locator =>
+    page
+      .getByRole('row')
+      .filter({ has: page.getByText(row, { exact: true }) })
+      .getByText(text, { exact: true })
+
+  await visit(tab, '/agents')
+  await cell('checkout-bot', '–').first().waitFor()
+  expect(await cell('checkout-bot', '–').count()).toBe(3)
+  expect(await cell('checkout-bot', /never|none|no budget/).count()).toBe(0)
+  await visit(tab, '/projects')
+  await cell('shop', '–').waitFor()
+  await visit(tab, '/people')
+  await cell('Alice', 'Owner, Administrator of a tenant').waitFor()
+  expect(await page.getByText(/ten_/).count()).toBe(0)
+
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  // What was left meanwhile is not asked for any more.
+  for (const route of held) await route.continue().catch(() => undefined)
+  await cell('Alice', 'Owner, Administrator of main').waitFor()
+  await visit(tab, '/projects')
+  await cell('shop', 'prod, staging').waitFor()
+  await visit(tab, '/agents')
+  await cell('checkout-bot', 'prod').waitFor()
+  await cell('checkout-bot', /0\.00 of 25\.00 USD/).waitFor()
+  await tab.done()
+})
+
+it('says that there is no network, makes nothing of it later, and reads by itself when there is one', async () => {
+  const { strongroom } = world.demo
+  const tab = await world.alice({})
+  const { page } = tab
+  await visit(tab, '/vaults')
+  await page.getByRole('button', { name: 'New vault' }).click()
+  await page.getByRole('dialog').getByLabel('Name').fill('from nowhere')
+  await tab.context.setOffline(true)
+  await page.getByRole('dialog').getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('dialog').getByRole('alert').getByText('connection_failed').waitFor()
+  await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+  await visit(tab, '/settings')
+  await visit(tab, '/vaults')
+  const refused = page.getByRole('alert').getByText('connection_failed')
+  await refused.waitFor()
+  await tab.context.setOffline(false)
+  await refused.waitFor({ state: 'detached' })
+  await tab.context.setOffline(true)
+  // Of which not even the page is there.
+  void visit(tab, '/webhooks').catch(() => {})
+  await refused.waitFor()
+  await tab.context.setOffline(false)
+  await page.getByRole('table', { name: 'Endpoints' }).waitFor()
+  expect((await strongroom.vaults.list()).map(({ name }) => name)).not.toContain('from nowhere')
+  await tab.context.close()
 })

@@ -3,7 +3,7 @@ import type { Page } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { refundOf } from '../../server/test/operator.ts'
 import { refundAt } from '../src/pages/licenses/refund.ts'
-import { startWorld, type Tab, visit, type World } from './world.ts'
+import { putAway, startWorld, type Tab, visit, type World } from './world.ts'
 
 // Licences, as a person buys, uses and ends them. Catches: a price that is not the one on the button, a hand-off that does not happen in
 // the page, money under the wrong step, a refund said before that is another than the one that comes, a refusal that leaves something.
@@ -48,11 +48,9 @@ it('buys for exactly the price on the button, and puts the credential into its v
   expect((await strongroom.licenses.env('sandbox-once')).names).toEqual(['SANDBOX_ONCE_KEY'])
   const [item] = (await strongroom.items.list(stagingId)).filter(({ labels }) => labels.includes('SANDBOX_ONCE_KEY'))
   await page.getByRole('link', { name: 'staging', exact: true }).click()
-  await page
-    .getByRole('dialog')
-    .getByRole('heading', { name: item?.name ?? '' })
-    .waitFor()
-  await page.keyboard.press('Escape')
+  const shown = page.getByRole('dialog').getByRole('heading', { name: item?.name ?? '' })
+  await shown.waitFor()
+  await putAway(shown)
 })
 
 it('says in numbers what is too little, and holds nothing', async () => {

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
-import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
+import { putAway, startWorld, type Tab, unlock, visit, type World } from './world.ts'
 
 // What a hand does by accident. Catches: a press beside a form that throws away what was typed, or what was shown this once; a double click
 // that makes something twice and shows the refusal of the second in place of the first. Seen red: an invite whose link nobody ever saw, a value
@@ -93,21 +93,17 @@ it('says what the browser did not let it copy, and shows it for copying by hand'
   const byHand = page.getByLabel('Copy it by hand')
   const chosen = () =>
     byHand.evaluate((area: HTMLTextAreaElement) => area.value.slice(area.selectionStart, area.selectionEnd))
-  const putAway = async (): Promise<void> => {
-    await page.keyboard.press('Escape')
-    await byHand.waitFor({ state: 'detached' })
-  }
   await visit(tab, '/vaults')
   await page.keyboard.press('Control+k')
   await page.getByRole('option', { name: 'Copy a link to this page' }).click()
   await byHand.waitFor()
   await expect.poll(chosen).toBe(`${world.server.url}/vaults`)
-  await putAway()
+  await putAway(byHand)
   await press('New vault')
   await dialog().getByRole('button', { name: 'Copy as CLI' }).click()
   await byHand.waitFor()
   await expect.poll(chosen).toBe('strongroom vault create NAME --classification confidential')
-  await putAway()
+  await putAway(byHand)
   await dialog().getByLabel('Name').waitFor()
   await press('Cancel')
 
@@ -115,7 +111,7 @@ it('says what the browser did not let it copy, and shows it for copying by hand'
   await press(`${itemId.slice(0, 6)}…${itemId.slice(-6)}, copy ${itemId}`)
   await byHand.waitFor()
   await expect.poll(chosen).toBe(itemId)
-  await putAway()
+  await putAway(byHand)
   await page.getByRole('button', { name: /^Reveal note/ }).focus()
   await page.keyboard.press('Enter')
   await page.keyboard.press('Enter')

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { CHROMIUM_FLAGS, findChromium } from '../../../scripts/chromium.mjs'
 import { type NewServer, startNewServer } from '../../sdk/test/engine/server.ts'
 import { type Receiver, startReceiver } from './demo-money.ts'
-import { makeOrganisation, newTab, type Tab, visit } from './world.ts'
+import { makeOrganisation, newTab, putAway, type Tab, visit } from './world.ts'
 
 // One story from a new server to a delivery that is sent again, by role and label, in one browser and with the real command line.
 // Catches parts that work alone and not together. Seen red: an agent that activity does not know by its name, a Resend that sends nothing.
@@ -24,11 +24,10 @@ let tab: Tab
 let page: Page
 const home = mkdtempSync(join(tmpdir(), 'sr-story-'))
 beforeAll(async () => {
-  server = await startNewServer({ env: { STRONGROOM_EGRESS_ALLOW: '127.0.0.0/8' } })
+  // The command line is waited for below, so the server cannot be in this process.
+  server = await startNewServer({ apart: true, env: { STRONGROOM_EGRESS_ALLOW: '127.0.0.0/8' } })
   receiver = await startReceiver()
   browser = await chromium.launch({ executablePath: findChromium() as string, args: CHROMIUM_FLAGS })
-  tab = await newTab(browser, server.url, {})
-  page = tab.page
 })
 afterAll(async () => {
   await browser?.close()
@@ -59,8 +58,9 @@ async function makeVault(): Promise<void> {
   await page.keyboard.press('Tab')
   await page.keyboard.type(VALUE)
   await page.keyboard.press('Control+Enter')
-  await page.getByRole('dialog').getByRole('heading', { name: 'stripe' }).waitFor()
-  await page.keyboard.press('Escape')
+  const made = page.getByRole('dialog').getByRole('heading', { name: 'stripe' })
+  await made.waitFor()
+  await putAway(made)
 }
 
 /** The wizard, with the bundle as it was downloaded. */
@@ -108,6 +108,9 @@ async function makeEndpoint(): Promise<void> {
 }
 
 it('goes from a new server to a secret in a process, a proof, a licence, and a delivery sent again', async () => {
+  // Here and not before, so that a failure says what was in sight.
+  tab = await newTab(browser, server.url, {})
+  page = tab.page
   await setUp()
   await makeVault()
   const bundle = await makeAgent()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { verifyWebhook } from '@strongroom/sdk'
-import type { Page } from 'playwright'
+import type { Page, Route } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { splitSentence } from '../src/pages/webhooks/time-split.tsx'
 import { gapText, spanOf } from '../src/pages/webhooks/timeline-scale.ts'
@@ -14,7 +14,7 @@ import { startWorld, type Tab, visit, type World } from './world.ts'
 // address being typed, a drawer that shuts somebody out or is wider than a narrow screen.
 // Seen red: a type that does not exist let through, another secret than the one that signs, a Resend that sends nothing, a record that
 // replaces the others, records that somebody else changed meanwhile replaced, an endpoint whose address is not asked for, a body shown as what
-// is signed, a button that says something else than its name.
+// is signed, a button that says something else than its name, a Resend that moves away from under the pointer.
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -143,6 +143,28 @@ async function looksAtFirst(): Promise<void> {
   await expect.poll(() => dialog().evaluate(tooWide)).toEqual([])
   await page.setViewportSize({ width: 1440, height: 900 })
 }
+
+it('moves nothing that can be pressed when the body of a delivery comes', async () => {
+  const { strongroom, agentId } = world.demo
+  const [budget] = (await strongroom.budgets.list().all()).filter(({ subjectId }) => subjectId === agentId)
+  await strongroom.budgets.update(budget?.budgetId ?? '', { name: 'Payments again' })
+  const rows = page.getByRole('table', { name: 'Deliveries' }).getByRole('row', { name: /budget\.updated/ })
+  await expect.poll(() => rows.getByText('delivered').count()).toBe(2)
+  const held: Route[] = []
+  await page.route(/\/deliveries\/[^/]+$/, (route) => void held.push(route))
+  // The newest first: nothing of it was read yet.
+  await rows.first().getByRole('link').click()
+  const resend = dialog().getByRole('button', { name: 'Resend' })
+  await resend.waitFor()
+  await expect.poll(() => held.length).toBe(1)
+  const before = await resend.boundingBox()
+  expect(await dialog().getByText('Body, as it is sent').count()).toBe(0)
+  for (const route of held) await route.continue()
+  await dialog().getByText('Body, as it is sent').waitFor()
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  expect(await resend.boundingBox()).toEqual(before)
+  await page.keyboard.press('Escape')
+})
 
 let fresh = ''
 

@@ -1,8 +1,9 @@
 import type { FirstPerson } from '@strongroom/sdk'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright'
+import { type Browser, type BrowserContext, chromium, type Locator, type Page } from 'playwright'
 import { CHROMIUM_FLAGS, findChromium } from '../../../scripts/chromium.mjs'
-import { isTestRun, keptRest } from '../../sdk/test/engine/kept-server.ts'
+import { keptRest } from '../../sdk/test/engine/kept-server.ts'
 import { keepServer, type ServerOptions, startServer, type TestServer } from '../../sdk/test/engine/server.ts'
+import { isTestRun } from '../../server/test/server-here.ts'
 import { clientOf, type Demo, seedDemo } from './demo.ts'
 
 // The console as people have it: served by a real server, in a real Chromium, with the browser's own refusals counted.
@@ -95,6 +96,14 @@ export async function unlock({ page }: Tab): Promise<void> {
   await page.getByLabel('Passphrase').fill(PASSPHRASE)
   await page.getByRole('button', { name: 'Sign in' }).click()
   await page.locator('nav[aria-label=Places]').waitFor({ state: 'attached' })
+}
+
+/** By Escape, pressed again where it came before what is to go listened. */
+export async function putAway(layer: Locator): Promise<void> {
+  while ((await layer.count()) > 0) {
+    await layer.page().keyboard.press('Escape')
+    await layer.waitFor({ state: 'detached', timeout: 1000 }).catch(() => undefined)
+  }
 }
 
 /** Goes to a page of the console without loading it anew, which would end the session. */

@@ -1,19 +1,34 @@
 import { useIsFetching } from '@tanstack/react-query'
 import { Outlet, useRouterState } from '@tanstack/react-router'
 import { CircleHelp, Lock, Menu as MenuIcon, Search, SunMoon, UserRound } from 'lucide-react'
-import { lazy, Suspense, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { lock, signOut, useOpenSession } from '../session/session.ts'
 import { buttonClasses, IconButton } from '../ui/button.tsx'
 import { CopyByHand } from '../ui/copy-by-hand.tsx'
 import { Menu } from '../ui/menu.tsx'
-import { Toasts } from '../ui/toast.tsx'
+import { part } from '../ui/part.tsx'
+import { Toasts, toast } from '../ui/toast.tsx'
 import { Rail } from './rail.tsx'
 import { useShortcuts } from './shortcuts.ts'
 import { setTheme, useTheme } from './theme.ts'
 
+interface Closing {
+  onClose(): void
+}
+
+/** What lies over the page and does not come leaves the page as it is: whoever opens it again asks for it again. */
+function NotThere({ onClose }: Closing) {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: said once
+  useEffect(() => {
+    toast('A part of the console could not be loaded. Try again in a moment.')
+    onClose()
+  }, [])
+  return null
+}
+
 // Loaded when they are first opened.
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }))
-const Shortcuts = lazy(async () => ({ default: (await import('./shortcut-list.tsx')).ShortcutList }))
+const Palette = part('palette', async () => (await import('./palette.tsx')).Palette, NotThere)
+const Shortcuts = part('shortcuts', async () => (await import('./shortcut-list.tsx')).ShortcutList, NotThere)
 
 function ProgressLine() {
   const isBusy = useIsFetching() > 0
@@ -104,10 +119,8 @@ export function Shell() {
         <Rail isOpen={rail} />
         <Outlet />
       </div>
-      <Suspense fallback={null}>
-        {palette && <Palette open onClose={() => setPalette(false)} />}
-        {help && <Shortcuts open onClose={() => setHelp(false)} />}
-      </Suspense>
+      {palette && <Palette open onClose={() => setPalette(false)} />}
+      {help && <Shortcuts open onClose={() => setHelp(false)} />}
       <CopyByHand />
       <Toasts />
     </>

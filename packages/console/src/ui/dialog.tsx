@@ -1,6 +1,6 @@
 import * as Radix from '@radix-ui/react-dialog'
 import { X } from 'lucide-react'
-import { type FormEvent, type ReactNode, useState } from 'react'
+import { type FormEvent, type ReactNode, useRef, useState } from 'react'
 import { Button, IconButton } from './button.tsx'
 import { classes } from './classes.ts'
 import { CopyLine } from './copy.tsx'
@@ -28,21 +28,31 @@ function focusFirst(event: Event): void {
   first.focus()
 }
 
+/** A layer listens a moment after it has come and has the focus. Until then Radix gives the one below it what is pressed there. */
+const isForAnother = ({ target }: Event, own: HTMLElement | null): boolean => {
+  const pressedIn = target instanceof Element ? target.closest('[role=dialog]') : null
+  return pressedIn !== null && pressedIn !== own
+}
+
 type FrameMembers = Members & { readonly place: string }
 
 function Frame({ title, open, onClose, children, place, closesBy = 'anything' }: FrameMembers) {
   const focusBack = useFocusBack(open)
-  const stayUnless = (closes: boolean) => (event: Event) => closes || event.preventDefault()
+  const content = useRef<HTMLDivElement>(null)
+  const onPress = (event: Event) => closesBy === 'anything' || event.preventDefault()
+  const onEscape = (event: Event) =>
+    (closesBy !== 'buttons' && !isForAnother(event, content.current)) || event.preventDefault()
   return (
     <Radix.Root open={open} onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Radix.Portal>
         <Radix.Overlay className={OVERLAY} />
         <Radix.Content
+          ref={content}
           aria-describedby={undefined}
           onOpenAutoFocus={focusFirst}
           onCloseAutoFocus={focusBack}
-          onPointerDownOutside={stayUnless(closesBy === 'anything')}
-          onEscapeKeyDown={stayUnless(closesBy !== 'buttons')}
+          onPointerDownOutside={onPress}
+          onEscapeKeyDown={onEscape}
           className={classes('fixed z-50 overflow-auto border border-rule bg-surface shadow-overlay', place)}
         >
           <header className="sticky top-0 z-10 flex items-center justify-between gap-4 border-b border-rule bg-surface px-5 py-3">

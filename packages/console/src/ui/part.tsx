@@ -12,7 +12,11 @@ export const Coming = () => (
   </div>
 )
 
-const Missing = ({ onRetry }: { onRetry(): void }) => (
+interface Retry {
+  onRetry(): void
+}
+
+const Missing = ({ onRetry }: Retry) => (
   <main className="mx-auto grid max-w-md gap-3 px-6 py-24">
     <h1 className="text-title">A part of the console could not be loaded</h1>
     <p className="text-ink-2">
@@ -26,7 +30,12 @@ const Missing = ({ onRetry }: { onRetry(): void }) => (
   </main>
 )
 
-export function part<Props extends object>(name: string, load: () => Promise<ComponentType<Props>>) {
+/** `Absent` stands for it while it does not come: a page of its own, unless something is to be seen beside it. */
+export function part<Props extends object>(
+  name: string,
+  load: () => Promise<ComponentType<Props>>,
+  Absent: ComponentType<Props & Retry> = Missing,
+) {
   let loaded: ComponentType<Props> | undefined
   return function Part(props: Props) {
     const asked = useQuery({
@@ -42,6 +51,6 @@ export function part<Props extends object>(name: string, load: () => Promise<Com
     })
     const { data: Loaded } = asked
     if (Loaded) return <Loaded {...props} />
-    return asked.isError && !asked.isFetching ? <Missing onRetry={() => void asked.refetch()} /> : <Coming />
+    return asked.isError && !asked.isFetching ? <Absent {...props} onRetry={() => void asked.refetch()} /> : <Coming />
   }
 }

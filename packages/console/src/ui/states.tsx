@@ -67,6 +67,15 @@ export function Skeleton({ rows = 8 }: { readonly rows?: number }) {
   )
 }
 
+/** In place of what nobody has answered yet, or not to whoever asks. "None" would be a claim. */
+export function NotKnown() {
+  return (
+    <span className="text-ink-3" title="Not known here yet, or not shown to you">
+      –
+    </span>
+  )
+}
+
 interface Asked<T> {
   readonly data: T | undefined
   readonly error: unknown

@@ -10,6 +10,8 @@ import { Answer } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { When } from '../../ui/when.tsx'
+import { tenantsQuery } from '../people/queries.ts'
+import { tenantRoleWords } from '../people/role-words.ts'
 import { RevokeAccessForm } from '../vaults/revoke-access-form.tsx'
 import { AgentFrame } from './agent-frame.tsx'
 import { GiveVaultForm } from './give-vault-form.tsx'
@@ -161,12 +163,7 @@ function Roles({ agentId }: { readonly agentId: string }) {
     queryKey: ['agent', agentId, 'roles'],
     queryFn: ({ signal }) => strongroom.agents.roles(agentId, { signal }),
   })
-  const { client } = useOpenSession()
-  const tenants = useQuery({
-    queryKey: ['agents', 'tenants'],
-    queryFn: ({ signal }) => client.tenants.list({ query: { limit: 100 } }, { signal }),
-  })
-  const nameOf = (id: string): string => tenants.data?.data.find(({ tenantId }) => tenantId === id)?.name ?? id
+  const { data: tenants } = useQuery(tenantsQuery(useOpenSession().client))
   return (
     <Section title="Roles in tenants">
       <Answer of={roles} what="its roles">
@@ -175,15 +172,11 @@ function Roles({ agentId }: { readonly agentId: string }) {
             <p className="text-ink-2">None. Groups and tenants give agents roles; see People &amp; groups.</p>
           ) : (
             <ul className="grid gap-1">
-              {direct.map(({ tenantId, role }) => (
-                <li key={`direct ${tenantId} ${role}`}>
-                  {role} in {nameOf(tenantId)}
-                </li>
+              {tenantRoleWords(direct, tenants).map((words) => (
+                <li key={words}>{words}</li>
               ))}
-              {inherited.map(({ tenantId, role }) => (
-                <li key={`group ${tenantId} ${role}`}>
-                  {role} in {nameOf(tenantId)}, through a group
-                </li>
+              {tenantRoleWords(inherited, tenants).map((words) => (
+                <li key={`group ${words}`}>{words}, through a group</li>
               ))}
             </ul>
           )

@@ -9,7 +9,7 @@ import { inputClasses } from '../../ui/field.tsx'
 import { byName } from '../../ui/name-order.ts'
 import { Page } from '../../ui/page.tsx'
 import { SavedViews } from '../../ui/saved-views.tsx'
-import { Answer, Empty } from '../../ui/states.tsx'
+import { Answer, Empty, NotKnown } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { When } from '../../ui/when.tsx'
@@ -23,10 +23,11 @@ import { agentBudgetsQuery, agentsQuery, EVENTS_LOOKED_AT, type HeldVault, heldV
 import { RotateApiKeysForm } from './rotate-api-keys-form.tsx'
 import { isUnsaved } from './unsaved-keys.ts'
 
+/** What has not been answered is undefined, which is not the same as nothing. */
 interface Row extends Agent {
-  readonly lastSeen: string | undefined
-  readonly vaults: readonly HeldVault[]
-  readonly budget: Budget | undefined
+  readonly lastSeen: string | null | undefined
+  readonly vaults: readonly HeldVault[] | undefined
+  readonly budget: Budget | null | undefined
 }
 
 function StateOf({ row }: { readonly row: Row }) {
@@ -87,14 +88,16 @@ const COLUMNS: readonly Column<Row>[] = [
     id: 'seen',
     header: 'Last seen',
     sort: ({ lastSeen }) => lastSeen ?? '',
-    cell: ({ lastSeen }) => <When at={lastSeen} />,
+    cell: ({ lastSeen }) => (lastSeen === undefined ? <NotKnown /> : <When at={lastSeen} />),
   },
   {
     id: 'vaults',
     header: 'Vaults',
-    sort: ({ vaults }) => vaults.length,
+    sort: ({ vaults = [] }) => vaults.length,
     cell: ({ vaults }) =>
-      vaults.length === 0 ? (
+      vaults === undefined ? (
+        <NotKnown />
+      ) : vaults.length === 0 ? (
         <span className="text-ink-3">none</span>
       ) : vaults.length > 2 ? (
         `${vaults.length} vaults`
@@ -106,6 +109,7 @@ const COLUMNS: readonly Column<Row>[] = [
     id: 'spend',
     header: 'Spent',
     cell: ({ budget }) => {
+      if (budget === undefined) return <NotKnown />
       const window = budget?.activeWindows[0]
       if (!window) return <span className="text-ink-3">no budget</span>
       return (
@@ -140,12 +144,12 @@ function useRows(agents: readonly Agent[] | undefined): readonly Row[] {
   const { data: held } = useQuery(heldVaultsQuery(strongroom, client))
   const { data: budgets } = useQuery(agentBudgetsQuery(strongroom))
   return useMemo(() => {
-    const seen = lastSeenOf(events?.rows ?? [])
+    const seen = events && lastSeenOf(events.rows)
     return (agents ?? []).map((agent) => ({
       ...agent,
-      lastSeen: seen.get(`agent:${agent.agentId}`),
-      vaults: held?.get(`agent:${agent.agentId}`) ?? [],
-      budget: budgets?.find(({ subjectId }) => subjectId === agent.agentId),
+      lastSeen: seen && (seen.get(`agent:${agent.agentId}`) ?? null),
+      vaults: held && (held.get(`agent:${agent.agentId}`) ?? []),
+      budget: budgets && (budgets.find(({ subjectId }) => subjectId === agent.agentId) ?? null),
     }))
   }, [agents, events, held, budgets])
 }

@@ -7,7 +7,7 @@ import { useStrongroom } from '../../session/session.ts'
 import { buttonClasses } from '../../ui/button.tsx'
 import { FilterField } from '../../ui/filter.tsx'
 import { Page } from '../../ui/page.tsx'
-import { Answer, Empty } from '../../ui/states.tsx'
+import { Answer, Empty, NotKnown } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { When } from '../../ui/when.tsx'
@@ -37,7 +37,7 @@ function useColumns(): readonly Column<License>[] {
   const names = useNames()
   const { data: vaults } = useQuery(vaultsQuery(useStrongroom()))
   return useMemo(() => {
-    const vaultNames = new Map((vaults ?? []).map(({ vaultId, name }) => [vaultId, name]))
+    const vaultNames = vaults && new Map(vaults.map(({ vaultId, name }) => [vaultId, name]))
     const columns: readonly Column<License>[] = [
       {
         id: 'name',
@@ -61,7 +61,7 @@ function useColumns(): readonly Column<License>[] {
             <span className="text-ink-3">none yet</span>
           ) : (
             <Link to="/vaults/$vaultId" params={{ vaultId }} search={{ item: itemId }}>
-              {vaultNames.get(vaultId) ?? 'a vault you do not see'}
+              {vaultNames ? (vaultNames.get(vaultId) ?? 'a vault you do not see') : <NotKnown />}
             </Link>
           ),
       },

@@ -1,4 +1,4 @@
-import type { License } from '@strongroom/contract'
+import { type License, shellLine } from '@strongroom/contract'
 import type { Purchase, Termination } from '@strongroom/sdk'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Link, useParams, useSearch } from '@tanstack/react-router'
@@ -7,7 +7,6 @@ import { useOpenSession, useStrongroom } from '../../session/session.ts'
 import { Button } from '../../ui/button.tsx'
 import { CopyLine, MonoId } from '../../ui/copy.tsx'
 import { Facts, Page, Section } from '../../ui/page.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { Answer, ProblemNote } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { When } from '../../ui/when.tsx'
@@ -120,7 +119,8 @@ function About({ purchase, license }: { readonly purchase: Purchase; readonly li
   const names = useNames()
   const { data: vaults } = useQuery(vaultsQuery(useStrongroom()))
   const { vault, itemId } = purchase
-  const name = vaults?.find(({ vaultId }) => vaultId === vault.vaultId)?.name ?? vault.name ?? 'a vault you do not see'
+  const known = vaults?.find(({ vaultId }) => vaultId === vault.vaultId)?.name ?? vault.name
+  const name = known ?? (vaults ? 'a vault you do not see' : 'a vault')
   return (
     <Facts
       of={[

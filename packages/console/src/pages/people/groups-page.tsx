@@ -12,46 +12,44 @@ import { GroupForm } from './group-form.tsx'
 import { NewGroupForm } from './new-group-form.tsx'
 import { PEOPLE_TABS } from './people-tabs.ts'
 import { groupsQuery, tenantsQuery } from './queries.ts'
-import { TENANT_ROLE_WORDS } from './role-words.ts'
+import { tenantName, tenantRoleWords } from './role-words.ts'
 import { TenantForm } from './tenant-form.tsx'
 
-const groupColumns = (tenants: readonly Tenant[], onOpen: (group: Group) => void): readonly Column<Group>[] => {
-  const nameOf = (id: string): string => tenants.find(({ tenantId }) => tenantId === id)?.name ?? id
-  return [
-    { id: 'name', header: 'Group', sort: ({ name }) => name, cell: ({ name }) => <strong>{name}</strong> },
-    {
-      id: 'roles',
-      header: 'Roles of its members',
-      grows: true,
-      cell: ({ tenantRoles }) =>
-        tenantRoles
-          .map(({ tenantId, role }) => `${TENANT_ROLE_WORDS[role].name} of ${nameOf(tenantId)}`)
-          .join(', ') || <span className="text-ink-3">none</span>,
-    },
-    {
-      id: 'people',
-      header: 'People',
-      align: 'right',
-      cell: ({ members }) => members.filter(({ type }) => type === 'user').length,
-    },
-    {
-      id: 'agents',
-      header: 'Agents',
-      align: 'right',
-      cell: ({ members }) => members.filter(({ type }) => type === 'agent').length,
-    },
-    { id: 'tenant', header: 'Tenant', cell: ({ tenantId }) => nameOf(tenantId) },
-    {
-      id: 'change',
-      header: 'Change',
-      cell: (group) => (
-        <Button kind="quiet" className="-ml-3" aria-label={`Change ${group.name}`} onClick={() => onOpen(group)}>
-          Change
-        </Button>
-      ),
-    },
-  ]
-}
+const groupColumns = (
+  tenants: readonly Tenant[] | undefined,
+  onOpen: (group: Group) => void,
+): readonly Column<Group>[] => [
+  { id: 'name', header: 'Group', sort: ({ name }) => name, cell: ({ name }) => <strong>{name}</strong> },
+  {
+    id: 'roles',
+    header: 'Roles of its members',
+    grows: true,
+    cell: ({ tenantRoles }) =>
+      tenantRoleWords(tenantRoles, tenants).join(', ') || <span className="text-ink-3">none</span>,
+  },
+  {
+    id: 'people',
+    header: 'People',
+    align: 'right',
+    cell: ({ members }) => members.filter(({ type }) => type === 'user').length,
+  },
+  {
+    id: 'agents',
+    header: 'Agents',
+    align: 'right',
+    cell: ({ members }) => members.filter(({ type }) => type === 'agent').length,
+  },
+  { id: 'tenant', header: 'Tenant', cell: ({ tenantId }) => tenantName(tenantId, tenants) },
+  {
+    id: 'change',
+    header: 'Change',
+    cell: (group) => (
+      <Button kind="quiet" className="-ml-3" aria-label={`Change ${group.name}`} onClick={() => onOpen(group)}>
+        Change
+      </Button>
+    ),
+  },
+]
 
 const tenantColumns = (tenants: readonly Tenant[], onOpen: (tenant: Tenant) => void): readonly Column<Tenant>[] => [
   { id: 'name', header: 'Tenant', grows: true, sort: ({ name }) => name, cell: ({ name }) => <strong>{name}</strong> },
@@ -87,7 +85,7 @@ export function GroupsPage() {
   const [group, setGroup] = useState<Group>()
   const [tenant, setTenant] = useState<Tenant>()
   const all = useMemo(() => tenants.data ?? [], [tenants.data])
-  const columns = useMemo(() => groupColumns(all, setGroup), [all])
+  const columns = useMemo(() => groupColumns(tenants.data, setGroup), [tenants.data])
   return (
     <Page title="People & groups" tabs={PEOPLE_TABS}>
       <Section title="Groups" actions={<Button onClick={() => setNew('group')}>New group</Button>}>

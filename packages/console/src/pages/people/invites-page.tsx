@@ -1,4 +1,3 @@
-import type { User } from '@strongroom/contract'
 import { keyWords } from '@strongroom/sdk'
 import { useQuery } from '@tanstack/react-query'
 import { useMemo, useState } from 'react'
@@ -9,10 +8,11 @@ import { Answer, Empty, ProblemNote } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { When } from '../../ui/when.tsx'
+import { useNames } from '../vaults/principals.ts'
 import { EndorsePersonForm } from './endorse-person-form.tsx'
 import { InvitePersonForm } from './invite-person-form.tsx'
 import { PEOPLE_TABS } from './people-tabs.ts'
-import { acceptedKey, type Invite, invitesQuery, isOpen, useRevokeInvite, usersQuery } from './queries.ts'
+import { acceptedKey, type Invite, invitesQuery, isOpen, useRevokeInvite } from './queries.ts'
 
 function StateOf({ invite: { status } }: { readonly invite: Invite }) {
   switch (status) {
@@ -84,21 +84,16 @@ const columnsFor = (acts: Acts): readonly Column<Invite>[] => [
   { id: 'change', header: 'Change', cell: (invite) => <Change invite={invite} acts={acts} /> },
 ]
 
-const nameIn =
-  (users: readonly User[] = []) =>
-  (principal: string): string =>
-    users.find(({ userId }) => `user:${userId}` === principal)?.name ?? principal
-
 export function InvitesPage() {
   const { client, person } = useOpenSession()
   const invites = useQuery(invitesQuery(client))
-  const { data: users } = useQuery(usersQuery(client))
+  const nameOf = useNames()
   const [isInviting, setInviting] = useState(false)
   const [endorsed, setEndorsed] = useState<Invite>()
   const { mutate: revoke, error } = useRevokeInvite()
   const columns = useMemo(
-    () => columnsFor({ me: `user:${person.userId}`, nameOf: nameIn(users), onEndorse: setEndorsed, onRevoke: revoke }),
-    [person.userId, users, revoke],
+    () => columnsFor({ me: `user:${person.userId}`, nameOf, onEndorse: setEndorsed, onRevoke: revoke }),
+    [person.userId, nameOf, revoke],
   )
   return (
     <Page

@@ -1,4 +1,4 @@
-import type { OrgRole, TenantRole } from '@strongroom/contract'
+import type { OrgRole, Tenant, TenantRole } from '@strongroom/contract'
 
 export const ORG_ROLE_WORDS: Record<OrgRole, { readonly name: string; readonly says: string }> = {
   ORG_OWNER: { name: 'Owner', says: 'Everything, and who the other owners are.' },
@@ -12,3 +12,15 @@ export const TENANT_ROLE_WORDS: Record<TenantRole, { readonly name: string; read
   TENANT_BUDGET_MANAGER: { name: 'Budget manager', says: 'Sets its budgets.' },
   TENANT_MEMBER: { name: 'Member', says: 'Belongs to it.' },
 }
+
+/** An id says nothing to anybody; it is shown where there is no such tenant any more, and not while nobody has said which there are. */
+export const tenantName = (id: string, tenants: readonly Tenant[] | undefined): string =>
+  tenants ? (tenants.find(({ tenantId }) => tenantId === id)?.name ?? id) : 'a tenant'
+
+interface RoleSomewhere {
+  readonly tenantId: string
+  readonly role: TenantRole
+}
+
+export const tenantRoleWords = (roles: readonly RoleSomewhere[], tenants: readonly Tenant[] | undefined): string[] =>
+  roles.map(({ tenantId, role }) => `${TENANT_ROLE_WORDS[role].name} of ${tenantName(tenantId, tenants)}`)

@@ -10,7 +10,7 @@ import { download } from '../../ui/download.ts'
 import { Menu } from '../../ui/menu.tsx'
 import { compareNames } from '../../ui/name-order.ts'
 import { Facts, Page, Section } from '../../ui/page.tsx'
-import { Answer, ProblemNote, Skeleton } from '../../ui/states.tsx'
+import { Answer, NotKnown, ProblemNote, Skeleton } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { toast } from '../../ui/toast.tsx'
@@ -32,8 +32,8 @@ const ROLE_WORDS: Record<AccessRole, string> = {
 
 interface LinkedVault {
   readonly vaultId: string
-  /** Undefined for one that the caller is not given. */
-  readonly vault: Vault | undefined
+  /** Null where it is not among those of whoever looks; undefined where nobody has said which those are. */
+  readonly vault: Vault | null | undefined
 }
 
 /** The vaults its admins signed for. Unlinking one can be taken back, and is. */
@@ -66,13 +66,19 @@ function LinkedVaults({ project, canChange }: { readonly project: Project; reado
             <Link to="/vaults/$vaultId" params={{ vaultId }}>
               {vault.name}
             </Link>
+          ) : vault === undefined ? (
+            <NotKnown />
           ) : (
             <span className="text-ink-3">one you are not given</span>
           ),
       },
       { id: 'class', header: 'Classification', cell: ({ vault }) => vault?.classification ?? '' },
       { id: 'items', header: 'Items', align: 'right', cell: ({ vault }) => vault?.itemCount ?? '' },
-      { id: 'role', header: 'Your role', cell: ({ vault }) => vault?.role?.toLowerCase() ?? 'none' },
+      {
+        id: 'role',
+        header: 'Your role',
+        cell: ({ vault }) => (vault === undefined ? <NotKnown /> : (vault?.role?.toLowerCase() ?? 'none')),
+      },
       ...(canChange
         ? [
             {
@@ -103,7 +109,7 @@ function LinkedVaults({ project, canChange }: { readonly project: Project; reado
   )
   // The signed list has them in the order of their ids, which says nothing to anybody.
   const rows = project.vaultIds
-    .map((vaultId) => ({ vaultId, vault: vaults?.find((one) => one.vaultId === vaultId) }))
+    .map((vaultId) => ({ vaultId, vault: vaults && (vaults.find((one) => one.vaultId === vaultId) ?? null) }))
     .sort((a, b) => compareNames(a.vault?.name ?? '\uffff', b.vault?.name ?? '\uffff'))
   return (
     <section aria-label="Vaults" className="pb-2">

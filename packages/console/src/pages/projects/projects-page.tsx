@@ -7,14 +7,15 @@ import { Button } from '../../ui/button.tsx'
 import { FilterField } from '../../ui/filter.tsx'
 import { sortedNames } from '../../ui/name-order.ts'
 import { Page } from '../../ui/page.tsx'
-import { Answer, Empty } from '../../ui/states.tsx'
+import { Answer, Empty, NotKnown } from '../../ui/states.tsx'
 import { Status } from '../../ui/status.tsx'
 import { type Column, Table } from '../../ui/table.tsx'
 import { vaultsQuery } from '../vaults/queries.ts'
 import { NewProjectForm } from './new-project-form.tsx'
 import { projectsQuery } from './queries.ts'
 
-const columnsWith = (vaultName: (vaultId: string) => string): readonly Column<Project>[] => [
+/** Without names while nobody has said which vaults there are. */
+const columnsWith = (vaultName: ((vaultId: string) => string) | undefined): readonly Column<Project>[] => [
   {
     id: 'name',
     header: 'Project',
@@ -33,6 +34,8 @@ const columnsWith = (vaultName: (vaultId: string) => string): readonly Column<Pr
     cell: ({ vaultIds }) =>
       vaultIds.length === 0 ? (
         <span className="text-ink-3">none</span>
+      ) : vaultName === undefined ? (
+        <NotKnown />
       ) : (
         sortedNames(vaultIds.map(vaultName)).join(', ')
       ),
@@ -54,7 +57,8 @@ export function ProjectsPage() {
   const navigate = useNavigate()
   const [isNew, setNew] = useState(false)
   const columns = useMemo(
-    () => columnsWith((id) => vaults?.find(({ vaultId }) => vaultId === id)?.name ?? 'one you are not given'),
+    () =>
+      columnsWith(vaults && ((id) => vaults.find(({ vaultId }) => vaultId === id)?.name ?? 'one you are not given')),
     [vaults],
   )
   const text = filter.toLowerCase()

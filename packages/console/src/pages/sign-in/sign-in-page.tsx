@@ -119,6 +119,11 @@ export function SignInPage({ session }: { readonly session: Session & { readonly
         <Button kind="primary" type="submit" busy={enter.isPending}>
           Sign in
         </Button>
+        {enter.isPending && (
+          <p role="status" className="text-label text-ink-2">
+            Your passphrase is stretched in this browser, and your keys are fetched and verified: a few seconds.
+          </p>
+        )}
       </form>
       <Button kind="quiet" onClick={beginRecovery}>
         I lost my passphrase or my device secret

@@ -1,3 +1,4 @@
+import { shellLine } from '@strongroom/contract'
 import type { WebhookDelivery, WebhookEndpoint } from '@strongroom/sdk'
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { useStrongroom } from '../../session/session.ts'
@@ -5,7 +6,6 @@ import { Button } from '../../ui/button.tsx'
 import { CopyBlock, CopyLine, MonoId } from '../../ui/copy.tsx'
 import { Drawer } from '../../ui/dialog.tsx'
 import { Facts } from '../../ui/page.tsx'
-import { shellLine } from '../../ui/shell-line.ts'
 import { ProblemNote } from '../../ui/states.tsx'
 import { When } from '../../ui/when.tsx'
 import { AttemptDetails } from './attempt-details.tsx'
@@ -94,6 +94,9 @@ export function DeliveryDrawer({ endpoint, delivery, onClose }: Members) {
           )}
           {attempts.length === 0 && <p className="text-ink-2">It was not tried yet.</p>}
         </section>
+        <Resend endpoint={endpoint} delivery={delivery} />
+        <VerifySnippet publicKey={endpoint.publicKey} />
+        {/* Last, since it comes last: nothing to press is moved by it. */}
         {detail.error && <ProblemNote error={detail.error} />}
         {detail.data?.body === null && (
           <p className="text-ink-2">
@@ -101,8 +104,6 @@ export function DeliveryDrawer({ endpoint, delivery, onClose }: Members) {
           </p>
         )}
         {typeof detail.data?.body === 'string' && <CopyBlock label="Body, as it is sent" text={detail.data.body} />}
-        <Resend endpoint={endpoint} delivery={delivery} />
-        <VerifySnippet publicKey={endpoint.publicKey} />
       </div>
     </Drawer>
   )
