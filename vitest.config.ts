@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { playwright } from '@vitest/browser-playwright'
 import { defineConfig, type TestProjectConfiguration } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
@@ -31,7 +32,8 @@ const onPostgres: TestProjectConfiguration = {
     exclude: process.env.EVERY_NODE === undefined ? ['packages/cli/test/package.test.ts'] : [],
     globalSetup: ['packages/server/test/global-setup.ts'],
     setupFiles: ['packages/server/test/shared-worker.ts'],
-    pool: 'threads',
+    // Processes and no threads: a thread that ends closes by number what it opened and gave to a socket, and by then that is another one's.
+    pool: 'forks',
     isolate: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -47,7 +49,7 @@ const ofTheConsole: TestProjectConfiguration = {
     include: ['packages/console/test/**/*.test.ts'],
     globalSetup: ['packages/server/test/global-setup.ts', 'packages/console/test/build-first.ts'],
     setupFiles: ['packages/server/test/shared-worker.ts'],
-    pool: 'threads',
+    pool: 'forks',
     isolate: false,
     // A story of many pages, on a machine that does four things at once.
     testTimeout: 300_000,
@@ -85,9 +87,10 @@ class FromTheGround extends BaseSequencer {
 }
 
 export default defineConfig({
-  // The default leaves a core free for whoever watches; on two cores that doubles the wait.
+  // The default leaves a core free for whoever watches. And with as many files as cores a tenth of the time goes by with nothing to do, while they
+  // wait for programs that they started: so there is one more of them at work.
   test: {
-    maxWorkers: '100%',
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: FromTheGround },
     projects: chromium ? [inNode, onPostgres, ofTheConsole, inChromium(chromium)] : [inNode, onPostgres],
   },

@@ -2,7 +2,8 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
+// First the one without windows: the same engine, without what draws windows that nobody sees.
+const NAMES = ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
 
 // Without its sandbox because root cannot have one (tests load our own pages only); silent towards the network.
 export const CHROMIUM_FLAGS = [

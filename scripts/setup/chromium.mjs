@@ -19,16 +19,25 @@ export function aptGet(...args) {
   return spawnSync('apt-get', [...flags, ...args], { encoding: 'utf8', env, timeout: 900_000 })
 }
 
+/** The first one is not in every release. */
+const PACKAGES = ['chromium-headless-shell', 'chromium']
+
 export function provideChromium() {
   if (process.env.CHROMIUM_PATH || findChromium()) return
   const reason = whyNotInstallable()
   if (reason) {
-    say(`no Chromium found and ${reason}: browser tests will be skipped (apt-get install chromium, or CHROMIUM_PATH)`)
+    say(
+      `no Chromium found and ${reason}: browser tests will be skipped (apt-get install chromium-headless-shell, or CHROMIUM_PATH)`,
+    )
     return
   }
   say('installing Chromium with apt-get for the browser tests')
   aptGet('update')
-  const { status, stderr } = aptGet('install', '--no-install-recommends', 'chromium')
-  if (status === 0 && findChromium()) return
-  say(`apt-get could not install Chromium, browser tests will be skipped: ${stderr.trim().split('\n').at(-1)}`)
+  let why = ''
+  for (const name of PACKAGES) {
+    const { status, stderr } = aptGet('install', '--no-install-recommends', name)
+    if (status === 0 && findChromium()) return
+    why = stderr.trim().split('\n').at(-1) ?? ''
+  }
+  say(`apt-get could not install Chromium, browser tests will be skipped: ${why}`)
 }

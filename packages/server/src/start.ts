@@ -33,10 +33,12 @@ export interface RunningServer {
 export interface StartOptions {
   readonly config: Config
   readonly progress?: (step: string) => void
+  /** Where the databases are, if not where the configuration says; what is opened is undone like every other step. */
+  readonly provide?: typeof provideDatabase
 }
 
 /** Sealing, telemetry and removal of what is old: each one turn at a time. */
-const WORKER_POOL = 3
+export const WORKER_POOL = 3
 
 const CROCKFORD = Buffer.from('0123456789abcdefghjkmnpqrstvwxyz')
 const randomCrockford = makeRandomText((random) => {
@@ -46,13 +48,17 @@ const randomCrockford = makeRandomText((random) => {
 /** 110 random bits: unguessable, and shorter than a UUID. */
 export const newId = (prefix: string): string => `${prefix}_${randomCrockford(22)}`
 
-export async function start({ config, progress = () => undefined }: StartOptions): Promise<RunningServer> {
+export async function start({
+  config,
+  progress = () => undefined,
+  provide = provideDatabase,
+}: StartOptions): Promise<RunningServer> {
   const undo: (() => Promise<void>)[] = []
   const stop = async (): Promise<void> => {
     for (const step of undo.splice(0).reverse()) await step()
   }
   try {
-    const { database, worker, databaseDied } = await provideDatabase(config, progress, undo)
+    const { database, worker, databaseDied } = await provide(config, progress, undo)
     unmark(config.dataDirectory)
     const log = makeLog(config)
     const telemetry = makeTelemetry({ exportsSpans: config.otlpEndpoint !== undefined })

@@ -8,11 +8,11 @@ import type { DestinationStream } from 'pino'
 import { buildApp } from '../src/app.ts'
 import { type Config, readConfig } from '../src/config.ts'
 import { type Deps, inOrg } from '../src/context.ts'
-import { type Database, openDatabase } from '../src/db/database.ts'
+import { type Database, type DatabaseLogin, openDatabase } from '../src/db/database.ts'
 import { makeApiKey } from '../src/secrets/credentials.ts'
 import { openRootKey } from '../src/secrets/root-key.ts'
 import { loadPepper } from '../src/secrets/server-secrets.ts'
-import { newId } from '../src/start.ts'
+import { newId, WORKER_POOL } from '../src/start.ts'
 import { makeLog } from '../src/telemetry/log.ts'
 import { makeTelemetry } from '../src/telemetry/telemetry.ts'
 import { refuseSecondConnection } from './one-connection.ts'
@@ -59,9 +59,9 @@ export async function harnessOn(
   const { STRONGROOM_LOG_LEVEL = 'silent' } = process.env
   const config: Config = { ...readConfig({ STRONGROOM_LOG_LEVEL, STRONGROOM_DATA: data }, []), ...overrides }
   const open = (connection: Copy['app'], poolSize: number): Database =>
-    refuseSecondConnection(openDatabase({ connection, poolSize, patience }, () => undefined))
+    openTestDatabase({ connection, poolSize, patience })
   const database = open(logins.app, config.poolSize)
-  const worker = open(logins.worker, 3)
+  const worker = open(logins.worker, WORKER_POOL)
   const telemetry = makeTelemetry({ exportsSpans: config.otlpEndpoint !== undefined })
   let skewMs = 0
   const keeper = {
@@ -108,6 +108,12 @@ export async function harnessOn(
     },
   }
 }
+
+/** Sixteen callers of one lock are slow where the machine is: that is not what their test is about. */
+export const PATIENCE = 20
+
+export const openTestDatabase = (login: DatabaseLogin): Database =>
+  refuseSecondConnection(openDatabase(login, () => undefined))
 
 export async function seedOrg(deps: Deps, name: string): Promise<{ orgId: string; tenantId: string }> {
   const orgId = deps.newId('org')

@@ -18,7 +18,7 @@ export interface TestPostgres {
 /** Durability is off here: nothing in these tests survives them. Crash tests start their own. */
 export async function startTestPostgres(): Promise<TestPostgres> {
   const directory = mkdtempSync(join(tmpdir(), 'sr-'))
-  const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '200' }
+  const settings = { fsync: 'off', full_page_writes: 'off', max_connections: '300' }
   const postgres = await startEmbedded({ dataDirectory: directory, settings })
   const superuser: pg.ClientConfig = {
     host: postgres.socketDirectory,
@@ -41,21 +41,25 @@ export async function startTestPostgres(): Promise<TestPostgres> {
   }
 }
 
-/** A copy of the migrated database, and the logins that work on it. */
-export async function copyDatabase({
-  superuser,
-  logins,
-}: Pick<TestPostgres, 'superuser' | 'logins'>): Promise<Logins & { drop(): Promise<void> }> {
+/** A copy of the migrated database, or of another one that nobody is connected to, and the logins that work on it. */
+export async function copyDatabase(
+  { superuser, logins }: Pick<TestPostgres, 'superuser' | 'logins'>,
+  template = 'strongroom',
+): Promise<Logins & { readonly name: string; drop(): Promise<void> }> {
   const name = `test_${randomBytes(6).toString('hex')}`
-  await asSuperuser(superuser, `create database ${name} template strongroom owner ${OWNER} strategy file_copy`)
+  await asSuperuser(superuser, `create database ${name} template ${template} owner ${OWNER} strategy file_copy`)
   const on = (login: pg.ClientConfig): pg.ClientConfig => ({ ...login, database: name })
   return {
+    name,
     owner: on(logins.owner),
     app: on(logins.app),
     worker: on(logins.worker),
-    drop: () => asSuperuser(superuser, `drop database if exists ${name} with (force)`),
+    drop: () => dropDatabase(superuser, name),
   }
 }
+
+export const dropDatabase = (superuser: pg.ClientConfig, name: string): Promise<void> =>
+  asSuperuser(superuser, `drop database if exists ${name} with (force)`)
 
 async function asSuperuser(superuser: pg.ClientConfig, sql: string): Promise<void> {
   const client = new pg.Client(superuser)

@@ -1,14 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, chownSync, mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decodePem, openKeys } from '@strongroom/protocol'
@@ -47,25 +38,15 @@ export async function keptPerson(data: string, url: string): Promise<FirstPerson
   }
 }
 
-/** Whether there is somebody who tidies up when all is over. */
-export const isTestRun = (): boolean => process.env.STRONGROOM_TEST_DATA !== undefined
 export const newData = (): string => mkdtempSync(join(process.env.STRONGROOM_TEST_DATA ?? tmpdir(), 'sr-sdk-'))
 
-/** A data directory like another whose server does not run. */
+/** A data directory like another whose server does not run; its database is copied by `makeRunDatabase`. */
 export function copyData(from: string): string {
   const data = newData()
-  const copy = (folder: string, name: string): void => {
-    // The programs of PostgreSQL are never written, so they are the same files. Only `cp` keeps whose files they are.
-    const how = name.startsWith('runtime-') ? '-al' : '-a'
-    execFileSync('cp', [how, join(from, folder, name), join(data, folder, name)])
-  }
-  for (const folder of ['', 'postgres']) {
-    const { mode, uid, gid } = statSync(join(from, folder))
-    mkdirSync(join(data, folder), { recursive: true })
-    chmodSync(join(data, folder), mode)
-    chownSync(join(data, folder), uid, gid)
-  }
-  for (const name of readdirSync(from)) if (name !== 'postgres') copy('', name)
-  for (const name of readdirSync(join(from, 'postgres'))) copy('postgres', name)
+  const { mode, uid, gid } = statSync(from)
+  chmodSync(data, mode)
+  chownSync(data, uid, gid)
+  // Only `cp` keeps whose files they are.
+  execFileSync('cp', ['-a', `${from}/.`, data])
   return data
 }

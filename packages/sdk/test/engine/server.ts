@@ -1,13 +1,20 @@
 import { readFileSync, rmSync } from 'node:fs'
 import { decodePem, type Identity, openKeys, type PrivateKeyMaterial, registerKey } from '@strongroom/protocol'
 import { freePort, runServer } from '../../../server/test/process.ts'
+import {
+  dropRunDatabase,
+  isTestRun,
+  makeRunDatabase,
+  type ServerHere,
+  startServerHere,
+} from '../../../server/test/server-here.ts'
 import { type Client, createClient } from '../../src/client.ts'
 import { type Actor, type ActorOptions, makeActor } from '../../src/engine/actor.ts'
 import { memoryTrust, pinTrust } from '../../src/engine/trust.ts'
 import { type FirstPerson, setUp } from '../../src/people.ts'
-import { copyData, isTestRun, keep, keptPerson, newData } from './kept-server.ts'
+import { copyData, keep, keptPerson, newData } from './kept-server.ts'
 
-// A real server as an operator runs it, a process of its own with its own PostgreSQL, and people and agents who came in by its API.
+// A real server as an operator runs it, with a database of its own, and people and agents who came in by its API.
 
 const KEYS = new URL('../../../protocol/vectors/keys.json', import.meta.url)
 const { keys } = JSON.parse(readFileSync(KEYS, 'utf8')) as { readonly keys: Readonly<Record<string, string>> }
@@ -21,32 +28,39 @@ export interface TestServer {
   close(): Promise<void>
 }
 
+type ServerEnv = Readonly<Record<string, string>>
+
 export interface ServerOptions {
   /** Settings of the server, in addition to those that every one here has. */
-  readonly env?: Readonly<Record<string, string>>
-  /** The data of a server that was set up before, to start a copy of. */
+  readonly env?: ServerEnv
+  /** In a process of its own, also in a test run: for tests that wait for a program and let nothing else happen meanwhile. */
+  readonly apart?: boolean
+  /** The data of a server that was set up before, to start a copy of; not of one that is apart. */
   readonly like?: string
 }
 
-interface Started {
-  readonly url: string
-  output(): string
-  /** The server ends; its data stay. */
-  stop(): Promise<void>
+interface Started extends ServerHere {
   close(): Promise<void>
 }
 
-async function startOn(data: string, { env = {} }: ServerOptions): Promise<Started> {
+/** A process of its own, as an operator starts it. */
+async function startProcess(data: string, env: ServerEnv): Promise<ServerHere> {
   const { url, output, end } = await runServer({ data, port: await freePort(), env })
-  const stop = async (): Promise<void> => void (await end('SIGTERM'))
-  const close = async (): Promise<void> => {
-    await stop()
-    rmSync(data, { recursive: true, force: true })
-  }
-  return { url, output, stop, close }
+  const [, setupToken] = /setup token\s+(\S+)\n/.exec(output()) ?? []
+  return { url, setupToken, stop: async () => void (await end('SIGTERM')) }
 }
 
-export interface NewServer extends Omit<Started, 'output'> {
+async function startOn(data: string, { env = {}, apart = !isTestRun() }: ServerOptions): Promise<Started> {
+  const server = await (apart ? startProcess : startServerHere)(data, env)
+  const close = async (): Promise<void> => {
+    await server.stop()
+    if (!apart) await dropRunDatabase(data)
+    rmSync(data, { recursive: true, force: true })
+  }
+  return { ...server, close }
+}
+
+export interface NewServer extends Started {
   readonly data: string
   readonly setupToken: string
 }
@@ -54,9 +68,8 @@ export interface NewServer extends Omit<Started, 'output'> {
 /** A server that nobody has set up yet. */
 export async function startNewServer(options: ServerOptions = {}): Promise<NewServer> {
   const data = newData()
-  const { output, ...server } = await startOn(data, options)
-  const [, setupToken = ''] = /setup token\s+(\S+)\n/.exec(output()) ?? []
-  return { ...server, data, setupToken }
+  const server = await startOn(data, options)
+  return { ...server, data, setupToken: server.setupToken ?? '' }
 }
 
 const FOUNDER = {
@@ -87,12 +100,15 @@ let first: Promise<string> | undefined
 
 /** A server that Alice has set up. */
 export async function startServer(options: ServerOptions = {}): Promise<TestServer> {
-  if (options.like === undefined && !isTestRun()) {
+  const { apart = !isTestRun() } = options
+  if (apart) {
     const server = await startNewServer(options)
     return { ...server, founder: await setUpFirst(server) }
   }
   if (options.like === undefined) first ??= keepServer()
-  const data = copyData(options.like ?? (await first) ?? '')
+  const like = options.like ?? (await first) ?? ''
+  const data = copyData(like)
+  await makeRunDatabase(data, like)
   const { url, close } = await startOn(data, options)
   return { url, founder: await keptPerson(data, url), close }
 }

@@ -3,7 +3,8 @@ import { peekCheckpoint } from '@strongroom/protocol'
 import { openVault } from '../../access/vaults.ts'
 import { record } from '../../audit/record.ts'
 import { type Ctx, type Deps, type TxCtx, transact } from '../../context.ts'
-import { makeRecent } from '../../db/recent.ts'
+import type { Database } from '../../db/database.ts'
+import { makeRecent, type Recent } from '../../db/recent.ts'
 import { type Ready, ready, type Travelling } from '../../http/one-trip.ts'
 import { signedVault, signedWithKeys } from './answer.ts'
 import * as store from './store.ts'
@@ -67,14 +68,14 @@ function handle(
 ): Promise<Output<Route> | Ready> | Ready {
   // Also where the statement found nothing: the ordinary way says what exactly is refused, and records it.
   if (!found) return read(ctx, input, true)
-  const known = answers.get(nameOf(ctx, input, found))
+  const known = answersOf(ctx).get(nameOf(ctx, input, found))
   return known ? ready(known) : makeAnswer(ctx, input, found)
 }
 
 async function makeAnswer(ctx: Ctx, input: Input<Route>, found: Found): Promise<Ready> {
   const body = await read(ctx, input, false)
   const bytes = Buffer.from(JSON.stringify(body))
-  answers.set(nameOf(ctx, input, { ...found, headHash: body.headHash, size: sizeOf(body) ?? found.size }), bytes)
+  answersOf(ctx).set(nameOf(ctx, input, { ...found, headHash: body.headHash, size: sizeOf(body) ?? found.size }), bytes)
   return ready(bytes)
 }
 
@@ -115,4 +116,11 @@ async function proofOf(ctx: TxCtx, vault: Awaited<ReturnType<typeof openVault>>,
 
 const MAX_BYTES = 64 * 1024 * 1024
 
-const answers = makeRecent<Buffer>(MAX_BYTES, ({ length }) => length)
+// For each database: a copy of one goes on to another log with other answers under the same names.
+const answers = new WeakMap<Database, Recent<Buffer>>()
+
+function answersOf({ database }: Deps): Recent<Buffer> {
+  const kept = answers.get(database) ?? makeRecent<Buffer>(MAX_BYTES, ({ length }) => length)
+  answers.set(database, kept)
+  return kept
+}
