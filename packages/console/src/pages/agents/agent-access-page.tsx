@@ -172,11 +172,11 @@ function Roles({ agentId }: { readonly agentId: string }) {
             <p className="text-ink-2">None. Groups and tenants give agents roles; see People &amp; groups.</p>
           ) : (
             <ul className="grid gap-1">
-              {tenantRoleWords(direct, tenants).map((words) => (
-                <li key={words}>{words}</li>
+              {direct.map((one) => (
+                <li key={`${one.tenantId} ${one.role}`}>{tenantRoleWords(one, tenants)}</li>
               ))}
-              {tenantRoleWords(inherited, tenants).map((words) => (
-                <li key={`group ${words}`}>{words}, through a group</li>
+              {inherited.map((one) => (
+                <li key={`group ${one.tenantId} ${one.role}`}>{tenantRoleWords(one, tenants)}, through a group</li>
               ))}
             </ul>
           )

@@ -25,7 +25,7 @@ const groupColumns = (
     header: 'Roles of its members',
     grows: true,
     cell: ({ tenantRoles }) =>
-      tenantRoleWords(tenantRoles, tenants).join(', ') || <span className="text-ink-3">none</span>,
+      tenantRoles.map((one) => tenantRoleWords(one, tenants)).join(', ') || <span className="text-ink-3">none</span>,
   },
   {
     id: 'people',

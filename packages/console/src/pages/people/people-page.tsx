@@ -24,7 +24,10 @@ interface Row extends User {
 }
 
 const rolesOf = ({ orgRoles, tenantRoles }: User, tenants: readonly Tenant[] | undefined): string =>
-  [...orgRoles.map((role) => ORG_ROLE_WORDS[role].name), ...tenantRoleWords(tenantRoles, tenants)].join(', ')
+  [
+    ...orgRoles.map((role) => ORG_ROLE_WORDS[role].name),
+    ...tenantRoles.map((one) => tenantRoleWords(one, tenants)),
+  ].join(', ')
 
 function StateOf({ row: { status, invite } }: { readonly row: Row }) {
   if (status === 'active') return <Status tone="good">active</Status>

@@ -22,5 +22,5 @@ interface RoleSomewhere {
   readonly role: TenantRole
 }
 
-export const tenantRoleWords = (roles: readonly RoleSomewhere[], tenants: readonly Tenant[] | undefined): string[] =>
-  roles.map(({ tenantId, role }) => `${TENANT_ROLE_WORDS[role].name} of ${tenantName(tenantId, tenants)}`)
+export const tenantRoleWords = ({ tenantId, role }: RoleSomewhere, tenants: readonly Tenant[] | undefined): string =>
+  `${TENANT_ROLE_WORDS[role].name} of ${tenantName(tenantId, tenants)}`
