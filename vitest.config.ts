@@ -8,6 +8,9 @@ const everywhere = 'packages/*/test/everywhere/**/*.test.ts'
 const chromium = findChromium()
 const runner = './scripts/runner.config.ts'
 
+/** Whole servers live in these processes, and what they keep for a moment is copied less often where there is more room for what is new. */
+const execArgv = ['--max-semi-space-size=64']
+
 const inNode: TestProjectConfiguration = {
   test: {
     name: 'node',
@@ -34,6 +37,7 @@ const onPostgres: TestProjectConfiguration = {
     setupFiles: ['packages/server/test/shared-worker.ts'],
     // Processes and no threads: a thread that ends closes by number what it opened and gave to a socket, and by then that is another one's.
     pool: 'forks',
+    execArgv,
     isolate: false,
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -50,6 +54,7 @@ const ofTheConsole: TestProjectConfiguration = {
     globalSetup: ['packages/server/test/global-setup.ts', 'packages/console/test/build-first.ts'],
     setupFiles: ['packages/server/test/shared-worker.ts'],
     pool: 'forks',
+    execArgv,
     isolate: false,
     // A story of many pages, on a machine that does four things at once.
     testTimeout: 300_000,

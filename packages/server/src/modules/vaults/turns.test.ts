@@ -35,21 +35,25 @@ type Sent = Awaited<ReturnType<typeof commitOf>>
 const send = (vaultId: string, commit: Sent, turn?: string, { client }: Writer = founder): Promise<unknown> =>
   client.vaults.commit({ params: { vaultId }, body: { commit } }, { turn })
 
-/** A vault, and the turn of somebody whose commit came too late. */
-async function tooLate(writer: Writer = founder): Promise<{ vaultId: string; turn: string | undefined }> {
+/** A vault, the turn of somebody whose commit came too late, and what may be sent now. */
+async function tooLate(
+  writer: Writer = founder,
+): Promise<{ vaultId: string; turn: string | undefined; next: readonly [Sent, Sent] }> {
   const others = writer === founder ? [] : [{ identity: writer.identity, role: 'write' as const }]
   const vaultId = await makeVault(founder, { with: others })
   const stale = await commitOf(vaultId, writer)
   await send(vaultId, await commitOf(vaultId))
+  // Built before there is a turn: that lapses soon.
+  const next = [await commitOf(vaultId), await commitOf(vaultId)] as const
   const { code, details } = await refusal(send(vaultId, stale, undefined, writer))
   expect(code).toBe('vault_head_conflict')
-  return { vaultId, turn: (details as { turn?: string }).turn }
+  return { vaultId, turn: (details as { turn?: string }).turn, next }
 }
 
 it('lets whoever comes back with the turn of a conflict go before those who came earlier', async () => {
-  const { vaultId, turn } = await tooLate()
+  const { vaultId, turn, next } = await tooLate()
   const order: string[] = []
-  const [first, mine] = [await commitOf(vaultId), await commitOf(vaultId)]
+  const [first, mine] = next
   const waiting = send(vaultId, first).then(
     () => order.push('other'),
     (error: ApiError) => order.push(`other: ${error.code}`),
@@ -61,9 +65,12 @@ it('lets whoever comes back with the turn of a conflict go before those who came
 
 it('holds a vault for less than a second for who does not come back, and then gives them no turn for a while', async () => {
   const absent = await agentWriter(h, founder, 'deploy')
-  const { vaultId, turn } = await tooLate(absent)
+  const {
+    vaultId,
+    turn,
+    next: [commit],
+  } = await tooLate(absent)
   expect(turn).toMatch(/^[0-9a-f-]{36}$/)
-  const commit = await commitOf(vaultId)
   const stale = await commitOf(vaultId, absent)
   const from = performance.now()
   await send(vaultId, commit)
