@@ -122,7 +122,7 @@ function takeJsonOnly(app: FastifyInstance): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, async (request: FastifyRequest, body: Buffer) => {
     request.bodyBytes = body.length
-    return parseJson(body)
+    return parseJson(body, request.routeOptions.bodyLimit)
   })
 }
 

@@ -4,7 +4,11 @@ import { ApiError } from '../errors.ts'
 // parsed: depth, number of strings, duplicate keys, keys that reach prototypes, and numbers that are read as other numbers.
 
 const MAX_DEPTH = 32
-const MAX_STRINGS = 20_000
+/** Strings are what takes long. The longest lists that routes describe (parts to finalize) have one in more bytes than this of what they take. */
+const BYTES_PER_STRING = 50
+const FEWEST_STRINGS = 20_000
+
+const mostStrings = (bodyLimit: number): number => Math.max(FEWEST_STRINGS, Math.floor(bodyLimit / BYTES_PER_STRING))
 
 const refuse = (reason: string): never => {
   throw new ApiError('invalid_json', { details: { reason } })
@@ -35,7 +39,7 @@ function endOfNumber(text: string, start: number): number {
 }
 
 /** One entry per open bracket: the keys of an object, or null for an array. */
-function scan(text: string): void {
+function scan(text: string, maxStrings: number): void {
   const open: (Set<string> | null)[] = []
   let strings = 0
   let expectsKey = false
@@ -43,7 +47,7 @@ function scan(text: string): void {
     const char = text.charAt(i)
     if (char === '"') {
       const end = endOfString(text, i)
-      if (++strings > MAX_STRINGS) refuse('too many strings')
+      if (++strings > maxStrings) refuse('too many strings')
       const keys = open.at(-1)
       if (keys && expectsKey) noteKey(keys, text.slice(i, end))
       expectsKey = false
@@ -77,14 +81,15 @@ function unquote(quoted: string): string {
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-export function parseJson(bytes: Buffer): unknown {
+/** `bodyLimit` is that of the route: one that takes large bodies takes long lists. */
+export function parseJson(bytes: Buffer, bodyLimit: number): unknown {
   let text: string
   try {
     text = decoder.decode(bytes)
   } catch {
     return refuse('not UTF-8')
   }
-  scan(text)
+  scan(text, mostStrings(bodyLimit))
   try {
     const value: unknown = JSON.parse(text)
     if (!text.isWellFormed() || /\\u[dD][89a-fA-F]/.test(text)) ensureWellFormed(value)

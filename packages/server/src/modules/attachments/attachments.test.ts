@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { MAX_PARTS, PART_BYTES } from '@strongroom/contract'
 import {
   assetRowOf,
   buildCommit,
@@ -109,6 +110,19 @@ it('refuses to finalize parts that are missing, out of order, too short in the m
   for (const parts of [[one, two], [two], [other], [{ ...one, size: 99 }], [{ ...one, etag: two.etag }], [one, one]])
     expect(await codeOf(finalize(parts))).toBe('upload_parts_refused')
   expect((await finalize([one])).ciphertextSize).toBe(100)
+})
+
+it('looks at as many parts as an upload can have before it refuses them', async () => {
+  const uploadId = await startUpload(alice, vaultId)
+  const parts = Array.from({ length: MAX_PARTS }, (_, index) => ({
+    partNumber: index + 1,
+    etag: '"0123456789abcdef0123456789abcdef"',
+    size: PART_BYTES,
+    sha256: 'A'.repeat(43),
+  }))
+  expect(await refusal(alice.client.attachments.finalize({ params: { vaultId }, body: { uploadId, parts } }))).toEqual(
+    expect.objectContaining({ code: 'upload_parts_refused', details: expect.objectContaining({ count: MAX_PARTS }) }),
+  )
 })
 
 it('keeps the object when its item moves: nobody of the old vault gets it, readers of the new one do', async () => {

@@ -176,6 +176,17 @@ it('refuses to archive what is archived, with a code of its own; nothing is logg
   expect(await size()).toBe(before)
 })
 
+it('imports as many items as one commit has, each with more fields than most have', async () => {
+  const id = await makeVault(alice)
+  const fields = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`field${i}`, '']))
+  const commit = await commitOf(
+    Array.from({ length: 500 }, (_, i) => edit(`itm_wide${i}`, fields)),
+    id,
+  )
+  const { vault } = await alice.client.items.import({ params: { vaultId: id }, body: { commit } })
+  expect(vault.itemCount).toBe(500)
+})
+
 it('imports many items in one leaf', async () => {
   const target = await makeVault(alice)
   const edits = Array.from({ length: 120 }, (_, i) => edit(`itm_import${i}`, { [`VAR_${i}`]: String(i) }))
