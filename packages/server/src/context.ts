@@ -118,6 +118,16 @@ export async function transact<T>(
   })
 }
 
+/** What was found out before the transaction of a request, and speaks against it. */
+export interface Refused {
+  readonly refusal: unknown
+}
+export const refused = (refusal: unknown): Refused => ({ refusal })
+
+/** What is stored under the key of the request comes before any refusal. */
+export const unlessAnswered = <T>(ctx: Ctx, { refusal }: Refused, options?: TransactOptions<T>): Promise<T> =>
+  transact<T>(ctx, () => Promise.reject(refusal), options)
+
 /** A transaction for an organisation without a principal: set-up, login, the operator's and the worker's own work. */
 export async function inOrg<T>(
   deps: Pick<Deps, 'database'>,

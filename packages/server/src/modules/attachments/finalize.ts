@@ -1,7 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import { type attachments, PART_BYTES } from '@strongroom/contract'
 import { record } from '../../audit/record.ts'
-import { type Ctx, inOrg, transact } from '../../context.ts'
+import { type Ctx, inOrg, refused, transact, unlessAnswered } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import type { ObjectStorage, SentPart } from '../../outside/object-storage.ts'
@@ -13,8 +13,9 @@ import * as store from './store.ts'
 // is ever compared with a signed checkpoint: no store is believed.
 
 export const finalize: Handler<typeof attachments.finalize> = async (ctx, { params, body }) => {
-  const { upload } = await look(ctx, (ctx) => openUpload(ctx, params.vaultId, body.uploadId))
-  if (upload.status === 'open') await complete(ctx, upload, body.parts)
+  const seen = await look(ctx, (ctx) => openUpload(ctx, params.vaultId, body.uploadId)).catch(refused)
+  if ('refusal' in seen) return unlessAnswered(ctx, seen)
+  if (seen.upload.status === 'open') await complete(ctx, seen.upload, body.parts)
   return transact(ctx, async (ctx) => {
     const { vault, upload } = await openUpload(ctx, params.vaultId, body.uploadId)
     const { uploadId, ciphertextSize, ciphertextHash } = upload

@@ -14,7 +14,7 @@ import {
 import { type AttachmentWorld, startAttachmentWorld } from '../../../test/attachment-world.ts'
 import type { Harness } from '../../../test/harness.ts'
 import { codeOf, outcomes, refusal } from '../../../test/people.ts'
-import { edit, openVault, writeItems } from '../../../test/vault-writer.ts'
+import { edit, makeVault, metaCommit, openVault, writeItems } from '../../../test/vault-writer.ts'
 
 // Catches: a checkpoint of another size or hash that is taken, a finish that two requests both win, a commit that changes more than it
 // says, content that a commit names and nobody uploaded. Seen red: sizes and hashes not compared, the status of the placeholder not
@@ -145,6 +145,28 @@ it('answers a repeated finish with the same place in the log', async () => {
     alice.client.attachments.finish({ params: { vaultId, assetId }, body: { commit } }, { idempotencyKey: 'fin-1' })
   const first = await finish()
   expect((await finish()).index).toBe(first.index)
+})
+
+it('answers repeated requests as the first ones, whatever has become of upload and vault since', async () => {
+  const id = await makeVault(alice, { with: [{ identity: bot.identity, role: 'write' }] })
+  await writeItems(alice, id, [edit('itm_kept', { A: '1' })])
+  const asset = await encrypt(bot, id, randomBytes(100))
+  const { assetId, assetVersion } = asset
+  const uploadId = await startUpload(bot, id)
+  const part = await sendPart(h.url, bot, id, { uploadId, partNumber: 1, body: asset.ciphertext })
+  const params = { vaultId: id }
+  const finalize = () =>
+    bot.client.attachments.finalize({ params, body: { uploadId, parts: [part] } }, { idempotencyKey: 'again-1' })
+  const finalized = await finalize()
+  await bot.client.attachments.create({ params, body: { uploadId, assetId, assetVersion, itemId: 'itm_kept' } })
+  const commit = await attachCommit(bot, id, { itemId: 'itm_kept', asset })
+  const finish = () =>
+    bot.client.attachments.finish({ params: { ...params, assetId }, body: { commit } }, { idempotencyKey: 'again-2' })
+  const { index } = await finish()
+  expect(await finalize()).toEqual(finalized)
+  await alice.client.vaults.archive({ params, body: { commit: await metaCommit(alice, id, { status: 'archived' }) } })
+  expect(await finalize()).toEqual(finalized)
+  expect(await finish()).toMatchObject({ index, vault: { status: 'archived' }, attachment: { assetId } })
 })
 
 it('refuses a finish by another writer than the one who made the placeholder', async () => {

@@ -1,4 +1,4 @@
-import type { attachments } from '@strongroom/contract'
+import type { attachments, Output } from '@strongroom/contract'
 import {
   assetContent,
   type Commit,
@@ -12,7 +12,7 @@ import {
 } from '@strongroom/protocol'
 import { ensureWritable, openVault, type WritableVault } from '../../access/vaults.ts'
 import { record } from '../../audit/record.ts'
-import type { Ctx, TxCtx } from '../../context.ts'
+import { type Ctx, type Replay, refused, type TxCtx, unlessAnswered } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { lockOrgLog } from '../../log/append.ts'
@@ -37,7 +37,8 @@ function peekCheckpoint(commit: Commit) {
 }
 
 export const finish: Handler<typeof attachments.finish> = async (ctx, { params, body }) => {
-  const checkpoint = await ensureThere(ctx, params, body.commit)
+  const checkpoint = await ensureThere(ctx, params, body.commit).catch(refused)
+  if ('refusal' in checkpoint) return unlessAnswered(ctx, checkpoint, { replay })
   return transactInTurn(
     ctx,
     [params.vaultId],
@@ -56,17 +57,7 @@ export const finish: Handler<typeof attachments.finish> = async (ctx, { params, 
       await record(ctx, { action: 'attachment.finish', targets, metadata: { index } })
       return answerOf(ctx, { index, vaultId: vault.vaultId, assetId, assetVersion })
     },
-    {
-      replay: {
-        kept: ({ index, attachment: { vaultId, assetId, assetVersion } }) => ({
-          index,
-          vaultId,
-          assetId,
-          assetVersion,
-        }),
-        again: (ctx, kept) => answerOf(ctx, kept as Place),
-      },
-    },
+    { replay },
   )
 }
 
@@ -75,6 +66,16 @@ interface Place {
   readonly vaultId: string
   readonly assetId: string
   readonly assetVersion: number
+}
+
+const replay: Replay<Output<typeof attachments.finish>> = {
+  kept: ({ index, attachment: { vaultId, assetId, assetVersion } }) => ({ index, vaultId, assetId, assetVersion }),
+  again: async (ctx, kept) => {
+    const place = kept as Place
+    // Who has left the list since is shown nothing of now, not even for an old key.
+    await openVault(ctx, place.vaultId, 'attachment_not_found')
+    return answerOf(ctx, place)
+  },
 }
 
 async function answerOf(ctx: TxCtx, { index, vaultId, assetId, assetVersion }: Place) {

@@ -1,6 +1,6 @@
 import { holds, type Input, type licenses, money, type Purchase } from '@strongroom/contract'
 import { auditing, auditRow } from '../../audit/record.ts'
-import { type Ctx, transact, translating } from '../../context.ts'
+import { type Ctx, refused, translating, unlessAnswered } from '../../context.ts'
 import { ApiError } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { readyJson } from '../../http/one-trip.ts'
@@ -169,9 +169,8 @@ async function begin(ctx: Ctx, wanted: Wanted, first: Prepared, at: Date): Promi
 }
 
 export const purchase: Handler<typeof licenses.purchase> = async (ctx, { body }) => {
-  const wanted = await wantedBy(ctx, body).catch((refusal: unknown) => ({ refusal }))
-  // What is stored under the key of the request comes before any refusal.
-  if ('refusal' in wanted) return transact(ctx, () => Promise.reject(wanted.refusal))
+  const wanted = await wantedBy(ctx, body).catch(refused)
+  if ('refusal' in wanted) return unlessAnswered(ctx, wanted)
   const [at, since] = [ctx.now(), performance.now()]
   const alone = (prepared: Prepared) => inLine(ctx, since, () => begin(ctx, wanted, prepared, at))
   const buyer = knownBuyer(ctx, wanted.vaultMode)

@@ -6,7 +6,7 @@ import {
   type webhooks,
 } from '@strongroom/contract'
 import { record } from '../../audit/record.ts'
-import { type Ctx, type TxCtx, transact } from '../../context.ts'
+import { type Ctx, type Refused, refused, type TxCtx, transact, unlessAnswered } from '../../context.ts'
 import { ApiError, found } from '../../errors.ts'
 import type { Handler } from '../../http/mount.ts'
 import { listAnswer } from '../../http/pagination.ts'
@@ -59,15 +59,16 @@ export const openEndpoint = async (ctx: TxCtx, id: string): Promise<store.Endpoi
 const recordChange = (ctx: TxCtx, action: string, id: string, metadata: Record<string, unknown> = {}): Promise<void> =>
   record(ctx, { action: `webhook.${action}`, targets: [{ type: 'webhook', id }], metadata })
 
-/** Refuses an address that nobody may be sent to. Asked again for every connection. */
-async function ensureDestination({ config }: Ctx, url: string): Promise<void> {
-  await checkDestination(url, config.egress).catch((error: unknown) => {
-    if (!(error instanceof EgressRefused)) throw error
-    throw new ApiError(error.reason === 'url' ? 'webhook_url_invalid' : 'webhook_url_forbidden', {
-      details: { reason: error.reason },
-    })
-  })
-}
+/** What speaks against sending to this address. Asked again for every connection. */
+const destinationRefused = ({ config }: Ctx, url: string): Promise<Refused | undefined> =>
+  checkDestination(url, config.egress).then(
+    () => undefined,
+    (error: unknown) => {
+      if (!(error instanceof EgressRefused)) throw error
+      const code = error.reason === 'url' ? 'webhook_url_invalid' : 'webhook_url_forbidden'
+      return refused(new ApiError(code, { details: { reason: error.reason } }))
+    },
+  )
 
 function ensureKnown(patterns: readonly string[]): void {
   const unknown = unknownPatterns(patterns)
@@ -83,7 +84,8 @@ export const list: Handler<typeof webhooks.list> = (ctx, { query }) =>
 export const create: Handler<typeof webhooks.create> = async (ctx, { body }) => {
   const { url, description = '', eventTypes, signing = 'hmac' } = body
   ensureKnown(eventTypes)
-  await ensureDestination(ctx, url)
+  const against = await destinationRefused(ctx, url)
+  if (against) return unlessAnswered(ctx, against)
   const sealer = await sealerOf(ctx)
   return transact(ctx, async (ctx) => {
     const { db, principal } = ctx
@@ -117,7 +119,8 @@ export const eventTypes: Handler<typeof webhooks.eventTypes> = async () => ({
 
 export const update: Handler<typeof webhooks.update> = async (ctx, { params, body }) => {
   if (body.eventTypes) ensureKnown(body.eventTypes)
-  if (body.url !== undefined) await ensureDestination(ctx, body.url)
+  const against = body.url === undefined ? undefined : await destinationRefused(ctx, body.url)
+  if (against) return unlessAnswered(ctx, against)
   return transact(ctx, async (ctx) => {
     const { db, principal } = ctx
     const before = await openEndpoint(ctx, params.id)

@@ -118,6 +118,20 @@ it('refuses addresses inside when an endpoint is made or changed, and makes none
   expect(await codeOf(make(['budget.*.created']))).toBe('validation_failed')
 })
 
+it('answers a repeated request as the first one, also where its name leads inside by now', async () => {
+  scene.names.tell('moving.acme.dev', [])
+  const body = { url: 'https://moving.acme.dev/hook', eventTypes: ['budget.*'] }
+  const [made, changed] = [randomUUID(), randomUUID()]
+  const { webhookId } = await agent.client.webhooks.create({ body }, { idempotencyKey: made })
+  const update = (idempotencyKey: string) =>
+    agent.client.webhooks.update({ params: { id: webhookId }, body: { url: body.url } }, { idempotencyKey })
+  const first = await update(changed)
+  scene.names.tell('moving.acme.dev', ['10.20.30.40'])
+  expect(await agent.client.webhooks.create({ body }, { idempotencyKey: made })).toMatchObject({ webhookId })
+  expect(await update(changed)).toEqual(first)
+  expect(await codeOf(update(randomUUID()))).toBe('webhook_url_forbidden')
+})
+
 it('does not go inside at a test or a delivery either, whatever a name has come to mean', async () => {
   scene.names.tell('rebind.acme.dev', [])
   const hook = await make(['budget.*'], { url: 'https://rebind.acme.dev/hook' })
