@@ -123,17 +123,13 @@ export const update: Handler<typeof webhooks.update> = async (ctx, { params, bod
   if (against) return unlessAnswered(ctx, against)
   return transact(ctx, async (ctx) => {
     const { db, principal } = ctx
+    const { status, ...change } = body
     const before = await openEndpoint(ctx, params.id)
-    const after = {
-      url: body.url ?? before.url,
-      description: body.description ?? before.description,
-      eventTypes: body.eventTypes ?? before.eventTypes,
-    }
-    await store.changeEndpoint(db, principal.orgId, params.id, after)
-    const { eventTypes } = after
-    await recordChange(ctx, 'update', params.id, { host: hostOf(after.url), eventTypes })
-    if (body.status === 'active') await enable(ctx, before)
-    if (body.status === 'disabled') await disable(ctx, before)
+    await store.changeEndpoint(db, principal.orgId, params.id, change)
+    const { url, eventTypes } = await openEndpoint(ctx, params.id)
+    await recordChange(ctx, 'update', params.id, { host: hostOf(url), eventTypes })
+    if (status === 'active') await enable(ctx, before)
+    if (status === 'disabled') await disable(ctx, before)
     return show(await openEndpoint(ctx, params.id))
   })
 }

@@ -116,15 +116,28 @@ export async function beginFeed(db: Db, orgId: string): Promise<void> {
     on conflict (org_id) do update set seq = webhook_feed.seq`.execute(db)
 }
 
+export interface EndpointChange {
+  readonly url?: string
+  readonly description?: string
+  readonly eventTypes?: readonly string[]
+}
+
+/** What is left out is not written: somebody else may be changing it. */
 export async function changeEndpoint(
   db: Db,
   orgId: string,
   id: string,
-  change: { readonly url: string; readonly description: string; readonly eventTypes: readonly string[] },
+  { url, description, eventTypes }: EndpointChange,
 ): Promise<void> {
+  const change = {
+    ...(url !== undefined && { url }),
+    ...(description !== undefined && { description }),
+    ...(eventTypes !== undefined && { event_types: [...eventTypes] }),
+  }
+  if (Object.keys(change).length === 0) return
   await db
     .updateTable('webhook_endpoint')
-    .set({ url: change.url, description: change.description, event_types: [...change.eventTypes] })
+    .set(change)
     .where('org_id', '=', orgId)
     .where('endpoint_id', '=', id)
     .execute()

@@ -212,6 +212,21 @@ it('shows an endpoint to nobody but the key that made it', async () => {
   expect((await agent.client.webhooks.list({ query: { page: 1 } })).data).toEqual([shown])
 })
 
+it('loses no change of two that are made at once: what is left out stays as it is then', async () => {
+  const hook = await make(['budget.*'])
+  const change = (body: { description?: string; eventTypes?: string[]; url?: string }) =>
+    agent.client.webhooks.update({ params: { id: hook.webhookId }, body })
+  for (let i = 0; i < 10; i++) {
+    const [description, eventTypes, url] = [
+      `round ${i}`,
+      [`vault.${i % 2 ? 'created' : 'archived'}`],
+      `${hook.url}/${i}`,
+    ]
+    await Promise.all([change({ description }), change({ eventTypes }), change({ url })])
+    expect((await agent.client.webhooks.list()).data).toMatchObject([{ description, eventTypes, url }])
+  }
+})
+
 it('gives each key a limited number of endpoints, however many ask at once', async () => {
   const own = await h.agent(alice, ['machine.webhook.all'])
   const many = (length: number) =>
