@@ -1,6 +1,7 @@
 import { type Expression, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { type Listed, listRows, type PageQuery } from '../../http/pagination.ts'
+import { vaultOfItem } from '../vaults/store.ts'
 
 /** The tenant a caller works in; without one there is nothing to see. */
 export interface Place {
@@ -50,7 +51,7 @@ const inPlace = (db: Db, { orgId, tenantId }: Place) =>
       'agent.permissions',
       groupsOfAgent.as('securityGroups'),
       activeKey.as('accessKey'),
-      'agent.vault_id as vaultId',
+      vaultOfItem('agent', { vaultId: 'vault_id', itemId: 'vault_item_id' }).as('vaultId'),
       'agent.vault_item_id as vaultItemId',
       'agent.expires_at as expiresAt',
       'agent.networks',

@@ -178,7 +178,7 @@ it('refuses to archive what is archived, with a code of its own; nothing is logg
 
 it('imports as many items as one commit has, each with more fields than most have', async () => {
   const id = await makeVault(alice)
-  const fields = Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`field${i}`, '']))
+  const fields = Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`field${i}`, '']))
   const commit = await commitOf(
     Array.from({ length: 500 }, (_, i) => edit(`itm_wide${i}`, fields)),
     id,
@@ -272,6 +272,16 @@ it('moves an item in one leaf: it is in the one vault and gone from the other, a
   expect((await openVault(alice, to)).content.items.has('itm_move')).toBe(true)
   expect(await codeOf(bot.client.items.get({ params: { vaultId, itemId: 'itm_move' } }))).toBe('vault_item_not_found')
   expect(await rowsOf('itm_move')).toEqual([{ vault_id: to, label: 'MOVED' }])
+})
+
+it('takes the link of an agent along when the item with its key moves', async () => {
+  const to = await makeVault(alice)
+  await writeItems(alice, vaultId, [edit('itm_key', { apiKey: '1' })])
+  const { agents, items } = alice.client
+  await agents.linkVaultItem({ params: { id: bot.agentId }, body: { vaultId, itemId: 'itm_key' } })
+  await items.move({ params: { id: 'itm_key' }, body: await moving('itm_key', to) })
+  const { agent } = await agents.get({ params: { id: bot.agentId } })
+  expect(agent.vaultItem).toEqual({ vaultId: to, itemId: 'itm_key' })
 })
 
 it('moves nothing into a vault the caller cannot write, nor for somebody else, nor half', async () => {

@@ -1,6 +1,7 @@
 import { type Expression, sql } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import { type Listed, listRows, type PageQuery } from '../../http/pagination.ts'
+import { vaultOfItem } from '../vaults/store.ts'
 import type { PurchaseRow } from './purchase-store.ts'
 
 export interface InstanceRow {
@@ -44,7 +45,7 @@ const instances = (db: Db, orgId: string) =>
       sql<InstanceRow['status']>`status`.as('status'),
       'principal as buyer',
       'tenant_id as domainTenantId',
-      'vault_id as vaultId',
+      vaultOfItem('license_instance', { vaultId: 'vault_id', itemId: 'item_id' }).as('vaultId'),
       'item_id as itemId',
       'instance_ref as instanceRef',
       'period_start as periodStart',

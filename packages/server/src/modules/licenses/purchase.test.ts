@@ -18,7 +18,7 @@ import {
   takeDelivery,
   takeTurns,
 } from '../../../test/provider/license-buyer.ts'
-import { makeVault, readItem, vaultKeys } from '../../../test/vault-writer.ts'
+import { edit, makeVault, moveCommits, readItem, vaultKeys } from '../../../test/vault-writer.ts'
 import { inOrg } from '../../context.ts'
 import { creditOf, ledgerDifferences } from '../../ledger/ledger.ts'
 import { budgetDifferences } from '../budgets/reserve.ts'
@@ -119,6 +119,22 @@ it('holds the price, orders, captures, hands over into a new vault and forgets t
   const kept = await inOrg(h.deps, org.orgId, (db) => db.selectFrom('license_sealed').selectAll().execute())
   expect(kept).toEqual([])
   await booksAreRight()
+})
+
+it('gives the environment of a licence to readers of the vault that its item lies in, also when it has moved', async () => {
+  const { purchaseId, licenseInstanceId } = await buy(buyer)
+  await takeTurns(h)
+  const { vaultId, itemId } = await takeDelivery(h, buyer, purchaseId)
+  const environment = (of: Buyer) => of.client.licenses.environment({ params: { licenseInstanceId } })
+  expect(await environment(buyer)).toMatchObject({ vaultId, itemId })
+  const to = await makeVault(buyer, { with: [{ identity: other.identity, role: 'read' }] })
+  const item = edit(itemId, { SANDBOX_LICENSE_KEY: 'as before' })
+  const body = await moveCommits(buyer, item, { from: vaultId, to })
+  await buyer.client.items.move({ params: { id: itemId }, body })
+  expect(await environment(buyer)).toMatchObject({ vaultId: to, itemId, data: [{ row: { itemId } }] })
+  expect(await environment(other)).toMatchObject({ vaultId: to })
+  const { data } = await buyer.client.licenses.list()
+  expect(data.find((one) => one.licenseInstanceId === licenseInstanceId)).toMatchObject({ vaultId: to, itemId })
 })
 
 it('sells a key that anybody can verify with the published keys', async () => {

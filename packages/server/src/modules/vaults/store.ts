@@ -164,6 +164,15 @@ export async function environmentFields(db: Db, { orgId, vaultId }: ReadableVaul
   return rows.map(({ value, ...row }) => ({ row, value }))
 }
 
+/** Of rows that name an item with the vault it was in: the vault it lies in now, also if it has moved. The names are of columns. */
+export const vaultOfItem = (
+  table: string,
+  { vaultId, itemId }: { readonly vaultId: string; readonly itemId: string },
+) =>
+  sql<string | null>`coalesce((
+    select i.vault_id from vault_item i
+    where i.org_id = ${sql.ref(`${table}.org_id`)} and i.item_id = ${sql.ref(`${table}.${itemId}`)}), ${sql.ref(`${table}.${vaultId}`)})`
+
 export interface StoredItem {
   readonly detail: Envelope
   readonly values: Readonly<Record<string, string>>
