@@ -268,3 +268,33 @@ describe('security groups', () => {
     expect(await state()).toEqual(before)
   })
 })
+
+it('puts nobody back into a group that they are taken out of at the same moment', async () => {
+  const { agentId } = await made()
+  await joinGroup(h, acme, managers, agentId)
+  const wanted = name()
+  const { pool } = h.deps.database
+  const waiting = async (): Promise<number> => {
+    const asked = `select count(*)::int as n from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+    return (await pool.query<{ n: number }>(asked)).rows[0]?.n ?? 0
+  }
+  // Somebody is about to take the name, so the change waits for them, and has seen the groups by then.
+  const taker = await pool.connect()
+  try {
+    await taker.query('begin')
+    await taker.query(`select set_config('app.org', $1, true)`, [acme.orgId])
+    await taker.query(
+      `insert into agent (org_id, agent_id, tenant_id, name, description, status, permissions, created_by, created_at)
+       values ($1, 'agt_taker', $2, $3, '', 'active', '{}', 'user:taker', now())`,
+      [acme.orgId, acme.tenantId, wanted],
+    )
+    const body = { name: wanted, securityGroups: [managers, plain] }
+    const changed = manager.client.agents.update({ params: { id: agentId }, body })
+    await expect.poll(waiting).toBe(1)
+    await inOrg(h.deps, acme.orgId, (db) => db.deleteFrom('group_member').where('agent_id', '=', agentId).execute())
+    await taker.query('rollback')
+    expect((await changed).agent).toMatchObject({ name: wanted, securityGroups: [{ groupId: plain }] })
+  } finally {
+    taker.release(true)
+  }
+})

@@ -111,14 +111,25 @@ export async function groupIdsOf(db: Db, orgId: string, agentId: string): Promis
   return rows.map(({ group_id }) => group_id)
 }
 
-export async function replaceGroups(
+/** Takes the agent out of every group but these. */
+export async function leaveGroups(db: Db, orgId: string, agentId: string, but: readonly string[]): Promise<void> {
+  await sql`
+    delete from group_member
+    where org_id = ${orgId} and agent_id = ${agentId} and group_id <> all(${[...but]}::text[])`.execute(db)
+}
+
+/** Only groups that were opened for it: whoever is in one already is not put into it again. */
+export async function joinGroups(
   db: Db,
   orgId: string,
   agentId: string,
-  groupIds: readonly string[],
+  groups: readonly GroupWithRoles[],
 ): Promise<void> {
-  await db.deleteFrom('group_member').where('org_id', '=', orgId).where('agent_id', '=', agentId).execute()
-  if (groupIds.length === 0) return
-  const rows = groupIds.map((groupId) => ({ org_id: orgId, group_id: groupId, user_id: null, agent_id: agentId }))
-  await db.insertInto('group_member').values(rows).execute()
+  if (groups.length === 0) return
+  const rows = groups.map(({ groupId }) => ({ org_id: orgId, group_id: groupId, user_id: null, agent_id: agentId }))
+  await db
+    .insertInto('group_member')
+    .values(rows)
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
 }

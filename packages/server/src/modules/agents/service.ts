@@ -63,7 +63,7 @@ export const create: Handler<typeof agents.create> = (ctx, { body }) =>
       at: ctx.now(),
     })
     if (!isNew) throw new ApiError('name_taken')
-    await roleStore.replaceGroups(ctx.db, orgId, agentId, securityGroups)
+    await roleStore.joinGroups(ctx.db, orgId, agentId, groups)
     await roleStore.replaceDirectRoles(ctx.db, orgId, agentId, tenantRoles)
     const { keyId, apiKey } = await issueKey(ctx, orgId, { agentId })
 
@@ -97,7 +97,8 @@ export const update: Handler<typeof agents.update> = (ctx, { params, body }) =>
 
     const isFree = await store.changeAgent(ctx.db, orgId, agentId, { ...change, ...limitsChange(body, wanted) })
     if (!isFree) throw new ApiError('name_taken')
-    if (securityGroups) await roleStore.replaceGroups(ctx.db, orgId, agentId, securityGroups)
+    if (securityGroups) await roleStore.leaveGroups(ctx.db, orgId, agentId, securityGroups)
+    await roleStore.joinGroups(ctx.db, orgId, agentId, newGroups)
 
     await record(ctx, { action: 'agent.update', targets: target(agentId), metadata: { ...body } })
     return { agent: await show(ctx, agentId) }
