@@ -160,7 +160,7 @@ export const transparency = {
     method: 'GET',
     path: '/transparency/doc/:hash',
     summary:
-      'A signed document that a leaf names. One about a vault is for those on its access list, for owners and admins of the organisation, and for keys of the operator; a wrapped key also needs machine.vault.secret.read',
+      'A signed document that a leaf names. One about a vault or a project is for those on its access list, for owners and admins of the organisation, and for keys of the operator; a wrapped key also needs machine.vault.secret.read',
     access,
     params: closed({ hash: DocHash }),
     response: closed({ document: SignedDocument }),

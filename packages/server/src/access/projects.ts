@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@strongroom/contract'
 import { sql } from 'kysely'
 import type { TxCtx } from '../context.ts'
 import { ApiError, found } from '../errors.ts'
@@ -29,14 +30,18 @@ export interface ChangeableProject extends ReadableProject {
 export const PROJECT_ID = /^p[a-z2-7]{32}$/
 
 /** By its id, or by its slug while it is active. What looks like an id is one: no slug has that form. */
-export async function openProject({ db, principal }: TxCtx, ref: string): Promise<ReadableProject> {
+export async function openProject(
+  { db, principal }: TxCtx,
+  ref: string,
+  absent: ErrorCode = 'project_not_found',
+): Promise<ReadableProject> {
   const named = PROJECT_ID.test(ref) ? sql`p.project_id = ${ref}` : sql`p.slug = ${ref} and p.status = 'active'`
   const { rows } = await sql<ReadableProject>`
     select p.org_id as "orgId", p.project_id as "projectId", a.role, p.slug, p.name, p.status, p.vaults,
       p.project_version as "projectVersion", p.doc_hash as "docHash"
     from project p join project_access a on a.org_id = p.org_id and a.project_id = p.project_id
     where p.org_id = ${principal.orgId} and a.principal = ${principal.id} and ${named}`.execute(db)
-  return found(rows[0], 'project_not_found')
+  return found(rows[0], absent)
 }
 
 /** Every change is signed by an admin, so the other roles only read. */

@@ -1,4 +1,4 @@
-import { ensureProjectVaults, openEnvironment, valueText } from '@strongroom/protocol'
+import { documentHash, ensureProjectVaults, openEnvironment, valueText } from '@strongroom/protocol'
 import type { FirstPerson } from '@strongroom/sdk'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -95,6 +95,20 @@ it('lists to each exactly the projects whose access list names them, page by pag
         ),
       ).toEqual(new Set(['project_not_found']))
   }
+})
+
+it('shows what is signed of a project, by its hash, to nobody whom its access list does not name', async () => {
+  const { projectId, docs } = await projectDocs(alice, 'quiet')
+  await alice.client.projects.create({ body: { docs } })
+  const found = (who: Caller) =>
+    outcomes(docs.map((doc) => who.client.transparency.document({ params: { hash: documentHash(doc) } })))
+  expect([await found(alice), await found(bot)]).toEqual([
+    ['ok', 'ok'],
+    ['document_not_found', 'document_not_found'],
+  ])
+  await letRead(projectId)
+  expect(await found(bot)).toEqual(['ok', 'ok'])
+  expect(await found(stranger)).toEqual(['document_not_found', 'document_not_found'])
 })
 
 it('keeps a slug for one active project, frees it by archiving, and changes nothing afterwards', async () => {
