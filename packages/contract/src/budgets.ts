@@ -121,6 +121,12 @@ export const budgets = {
       status: Type.Optional(OneOf(['active', 'archived'])),
     }),
     response: Budget,
-    errors: ['budget_not_found', 'budget_window_invalid', 'budget_conflict', 'role_required'],
+    errors: [
+      'budget_not_found',
+      'budget_subject_not_found',
+      'budget_window_invalid',
+      'budget_conflict',
+      'role_required',
+    ],
   },
 } as const satisfies Routes

@@ -94,7 +94,7 @@ export const invites = {
       trustAnchor: Type.String(),
       expiresAt: Time,
     }),
-    errors: ['invite_not_found'],
+    errors: ['invite_not_found', 'invite_used'],
   },
   register: {
     api: 'platform',
@@ -105,7 +105,7 @@ export const invites = {
     params,
     body: closed({ registrationRequest: OpaqueMessage }),
     response: closed({ attemptId: Id, registrationResponse: OpaqueMessage }),
-    errors: ['invite_not_found'],
+    errors: ['invite_not_found', 'invite_used'],
   },
   accept: {
     api: 'platform',

@@ -13,8 +13,16 @@ const CREDENTIAL_ERRORS: readonly ErrorCode[] = [
 ]
 
 /** The refusals every route of its kind can answer with. */
-export function commonErrors({ access, method, body, query, params }: Route): readonly ErrorCode[] {
-  const known: ErrorCode[] = ['rate_limited', 'internal_error', 'not_ready', 'overloaded', 'wrong_host']
+export function commonErrors({ access, method, query, apiKeyOnly }: Route): readonly ErrorCode[] {
+  // Also where a route takes nothing: a member too many is refused.
+  const known: ErrorCode[] = [
+    'rate_limited',
+    'internal_error',
+    'not_ready',
+    'overloaded',
+    'wrong_host',
+    'validation_failed',
+  ]
   if (access.kind === 'setup') known.push('invalid_setup_token')
   else if (access.kind !== 'public') known.push(...CREDENTIAL_ERRORS)
   if (access.kind === 'permission' || access.kind === 'global-admin' || (access.kind === 'agent' && access.permission))
@@ -23,9 +31,11 @@ export function commonErrors({ access, method, body, query, params }: Route): re
   if (access.kind === 'agent') known.push('agent_principal_required')
   if (access.kind === 'global-admin') known.push('global_admin_required')
   if (access.kind === 'user') known.push('key_kind_refused', ...(access.anyOf ? (['role_required'] as const) : []))
-  if (body || query || params) known.push('validation_failed')
+  if (apiKeyOnly) known.push('missing_api_key')
   if (query?.properties.page) known.push('list_too_long')
-  if (method !== 'GET') known.push('invalid_json', 'payload_too_large', 'unsupported_media_type', 'audit_unavailable')
+  // Reads of secrets are recorded like writes.
+  if (method !== 'GET' || (access.kind !== 'public' && access.kind !== 'setup')) known.push('audit_unavailable')
+  if (method !== 'GET') known.push('invalid_json', 'payload_too_large', 'unsupported_media_type')
   if (method !== 'GET' && access.kind !== 'public' && access.kind !== 'setup')
     known.push('idempotency_in_progress', 'idempotency_key_reused', 'recovery_required')
   return known

@@ -15,6 +15,7 @@ import { loadPepper } from '../src/secrets/server-secrets.ts'
 import { newId, WORKER_POOL } from '../src/start.ts'
 import { makeLog } from '../src/telemetry/log.ts'
 import { makeTelemetry } from '../src/telemetry/telemetry.ts'
+import { watchRefusals } from './declared-refusals.ts'
 import { refuseSecondConnection } from './one-connection.ts'
 import type { copyDatabase } from './postgres.ts'
 
@@ -78,6 +79,7 @@ export async function harnessOn(
     newId,
   }
   const app = buildApp(deps)
+  const ensureDeclared = watchRefusals(app)
   await app.listen({ host: '127.0.0.1', port: 0 })
   const url = `http://127.0.0.1:${(app.server.address() as AddressInfo).port}`
   return {
@@ -105,6 +107,7 @@ export async function harnessOn(
       await database.close()
       await logins.drop()
       rmSync(data, { recursive: true, force: true })
+      ensureDeclared()
     },
   }
 }
