@@ -176,6 +176,30 @@ it('refuses to archive what is archived, with a code of its own; nothing is logg
   expect(await size()).toBe(before)
 })
 
+it('lists items in the order of every list, the newest first, whatever was changed since', async () => {
+  const id = await makeVault(alice)
+  for (const names of [['itm_first'], ['itm_second', 'itm_third'], ['itm_last']]) {
+    await writeItems(
+      alice,
+      id,
+      names.map((name) => edit(name, { note: '1' })),
+    )
+    h.advance(1000)
+  }
+  await writeItems(alice, id, [edit('itm_first', { note: '2' })])
+  const listed = async () =>
+    (await alice.client.items.list({ params: { vaultId: id } })).data.map(({ itemId }) => itemId)
+  expect(await listed()).toEqual(['itm_last', 'itm_third', 'itm_second', 'itm_first'])
+  const many = Array.from({ length: 600 }, (_, i) => `itm_${String(i).padStart(4, '0')}`)
+  for (const half of [many.slice(0, 300), many.slice(300)])
+    await writeItems(
+      alice,
+      id,
+      half.map((name) => edit(name, {})),
+    )
+  expect((await listed()).slice(0, 300)).toEqual(many.slice(300).reverse())
+})
+
 it('imports as many items as one commit has, each with more fields than most have', async () => {
   const id = await makeVault(alice)
   const fields = Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`field${i}`, '']))

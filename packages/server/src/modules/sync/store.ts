@@ -31,7 +31,7 @@ export async function changedVaults(
     join vault v on v.org_id = a.org_id and v.vault_id = a.vault_id
     where a.org_id = ${orgId} and a.principal = ${principal} and a.role is not null
       and (v.head_index >= ${since} or a.since_index >= ${since} or v.vault_id in (select vault_id from granted))
-    order by v.vault_id`.execute(db)
+    order by v.created_at desc, v.vault_id desc`.execute(db)
   return rows
 }
 

@@ -154,10 +154,10 @@ it('brings nothing of vaults the caller is not on, nor of another organisation, 
   expect(await codeOf(sync(bot, 'AAAA'))).toBe('validation_failed')
 })
 
-it('streams every vault with its ciphertexts, to those on its list', async () => {
+it('streams every vault with its ciphertexts, to those on its list and in its order', async () => {
   const { data } = await bot.client.sync.vaultsData()
-  const own = (await bot.client.vaults.list()).data.map(({ vaultId }) => vaultId).sort()
-  expect(data.map(({ vault }) => vault.vaultId).sort()).toEqual(own)
+  const own = (await bot.client.vaults.list()).data.map(({ vaultId }) => vaultId)
+  expect(data.map(({ vault }) => vault.vaultId)).toEqual(own)
   const reader = await h.agent(alice, ['machine.vault.read'])
   expect(await codeOf(reader.client.sync.vaultsData())).toBe('machine_permission_denied')
 })

@@ -102,27 +102,31 @@ export async function contentRows(
 export type ContentList = keyof Lists
 const ROWS_PER_PIECE = 500
 
-/** The same rows as JSON, in pieces: what is only passed on is neither parsed nor put together in memory. */
+/**
+ * The same rows as JSON, in pieces, in the order of every list: what is only passed on is neither parsed nor put together in memory. Fields
+ * have no time of their own.
+ */
 export async function contentPieces(
   db: Db,
   { orgId, vaultId }: ReadableVault,
 ): Promise<readonly { readonly list: ContentList; readonly rows: string }[]> {
   const { rows } = await sql<{ list: ContentList; rows: string }>`
-    select list, string_agg(row::text, ',') as rows from (
-      select 'items' as list, row_number() over () as n, jsonb_build_object('itemId', item_id, 'itemVersion', item_version,
+    select list, string_agg(row::text, ',' order by n) as rows from (
+      select 'items' as list, row_number() over (order by created_at desc, item_id desc) as n, jsonb_build_object(
+        'itemId', item_id, 'itemVersion', item_version,
         'name', name, 'website', website, 'status', status, 'fieldCount', field_count, 'detailHash', detail_hash) as row
       from vault_item where org_id = ${orgId} and vault_id = ${vaultId}
       union all
-      select 'env', row_number() over (), jsonb_build_object('ct', f.ct, 'dekVersion', f.dek_version, 'fieldId', f.field_id,
-        'itemId', f.item_id, 'label', f.label, 'rev', f.rev)
+      select 'env', row_number() over (order by f.field_id), jsonb_build_object('ct', f.ct, 'dekVersion', f.dek_version,
+        'fieldId', f.field_id, 'itemId', f.item_id, 'label', f.label, 'rev', f.rev)
       from vault_field f join vault_item i using (org_id, vault_id, item_id)
       where f.org_id = ${orgId} and f.vault_id = ${vaultId} and f.env and i.status = 'active'
       union all
-      select 'assets', row_number() over (), jsonb_build_object('assetId', asset_id, 'assetVersion', asset_version,
-        'docHash', doc_hash, 'itemId', item_id, 'status', status)
+      select 'assets', row_number() over (order by created_at desc, asset_id desc), jsonb_build_object('assetId', asset_id,
+        'assetVersion', asset_version, 'docHash', doc_hash, 'itemId', item_id, 'status', status)
       from vault_asset where org_id = ${orgId} and vault_id = ${vaultId}
     ) as content
-    group by list, n / ${ROWS_PER_PIECE}::integer`.execute(db)
+    group by list, (n - 1) / ${ROWS_PER_PIECE}::integer order by list, min(n)`.execute(db)
   return rows
 }
 
