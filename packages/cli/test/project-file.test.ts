@@ -9,7 +9,8 @@ import { filled, placesIn, type TemplateType, typeOfFile } from '../src/project/
 // Catches: a key that is passed over, a line that is named wrongly, an environment that takes more than it extends, a value that
 // breaks out of the quotes it is filled into, a task that is another one and passes for the one that was allowed, one that asks for
 // nothing and gets everything.
-// Seen red: a digest without the sources, without the name; `env = []` taken for no list.
+// Seen red: a digest without the sources, without the name; `env = []` taken for no list; in a here-document a value that the shell ran, in
+// a block of YAML quotes of our own.
 
 const GOOD = `project = "storefront"
 
@@ -140,6 +141,43 @@ it('refuses a place in which the value would mean something else, and names the 
   expect(() => fill('url: postgres://u:{{ NAME }}@h\n', 'yaml')).toThrow('needs quotes')
   expect(() => fill('A="{{ NAME }}"\n', 'env')).toThrow('double quotes')
   expect(() => placesIn('a\nsr://broken\n', new Set())).toThrow('line 2')
+})
+
+const WITHIN: readonly (readonly [TemplateType, string])[] = [
+  ['shell', "cat <<-'END'\n\tit's {{ NAME }}\n\tEND\n"],
+  ['shell', 'A="\n{{ NAME }}\n"\n'],
+  ['shell', `A='x\ny' B={{ NAME }}\n`],
+  ['shell', 'A="$(cat <<END\n{"a": "{{ NAME }}"}\nEND\n)"\n'],
+  ['yaml', 'data:\n  app.conf: |\n\n    password={{ NAME }}\n'],
+  ['yaml', '- key: >-  # folded\n    {{ NAME }}\n'],
+  ['yaml', 'a: "x\n  {{ NAME }}"\n'],
+  ['toml', 'a = """\npassword={{ NAME }}\n"""\n'],
+  ['env', 'A="x\n{{ NAME }}\n"\n'],
+]
+
+it('writes what needs no escapes into text of several lines as it is, and refuses everything else there', () => {
+  for (const [type, template] of WITHIN) {
+    expect(() => fill(template, type, '$(id)'), template).toThrow('text of several lines')
+    expect(fill(template, type, 'plain-1'), template).toBe(template.replace('{{ NAME }}', 'plain-1'))
+  }
+  expect(fill('<a><![CDATA[{{ NAME }}]]></a>{{ NAME }}', 'xml', '<&>')).toBe('<a><![CDATA[<&>]]></a>&#60;&#38;&#62;')
+  expect(() => fill('<a><![CDATA[{{ NAME }}]]></a>', 'xml', ']]>')).toThrow('text of several lines')
+})
+
+it('knows where text of several lines ends, and what only looks like it', () => {
+  for (const before of [
+    'cat <<END\nit\'s "\nEND\n',
+    "# don't\n",
+    "echo it\\'s $'it\\'s'\n",
+    'A="x\ny"\n',
+    'i=$((1 << n))\nn\n',
+    'cat <<<END\n',
+  ])
+    expect(fill(`${before}B={{ NAME }}\nEND\nn\n`, 'shell', '$(id)'), before).toContain("B='$(id)'")
+  for (const before of ['a: |\n  it\'s "\n\n', "a: it's\n", "a: 'it''s'\n", '# a: |\n', 'a: b >\n', '- |\n  "\n- '])
+    expect(fill(`${before}{{ NAME }}\n`, 'yaml', '$(id)'), before).toContain('"$(id)"')
+  expect(fill(`# it's\na = ""\nb = """\n"\\""""\nc = {{ NAME }}\n`, 'toml', '$(id)')).toContain('c = "$(id)"')
+  expect(fill("A=''\nB=it's\nC={{ NAME }}\n", 'env', '$(id)')).toContain("C='$(id)'")
 })
 
 it("leaves other programs' braces alone, and tells kinds of files by their endings", () => {

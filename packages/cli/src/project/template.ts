@@ -2,6 +2,7 @@ import { extname } from 'node:path'
 import { parseRef } from '@strongroom/sdk'
 import { shellQuote, yamlQuote } from '../dotenv/format.ts'
 import { CliError } from '../errors/cli-error.ts'
+import { spansOf } from './template-spans.ts'
 
 // Fills values into a text so that whoever reads it gets exactly the value: between the quotes that are there, or in quotes of its
 // own where there are none.
@@ -82,11 +83,15 @@ interface Where {
   readonly type: TemplateType
 }
 
-const unsafe = ({ name, line, type }: Where, problem: string): CliError =>
-  new CliError('template_invalid', `line ${line}: ${name} ${problem} in ${type}`, {
-    fix: 'put the reference between double quotes',
-    details: { line },
-  })
+const BETWEEN_QUOTES = 'put the reference between double quotes'
+const WITHOUT_ESCAPES =
+  'put it on a line of its own outside of that text, or give --type text: values are then written as they are'
+
+const unsafe = ({ name, line, type }: Where, problem: string, fix = BETWEEN_QUOTES): CliError =>
+  new CliError('template_invalid', `line ${line}: ${name} ${problem} in ${type}`, { fix, details: { line } })
+
+/** Means itself wherever it stands. */
+const PLAIN = /^[A-Za-z0-9_./@%+~-]*$/
 
 function inSingleQuotes(value: string, where: Where): string {
   const { type } = where
@@ -113,8 +118,15 @@ function unquoted(value: string, where: Where, isAlone: boolean): string {
   if (isAlone && type === 'env') return envQuoted(value, where)
   if (isAlone)
     return type === 'json' ? JSON.stringify(value) : type === 'toml' ? `"${inToml(value)}"` : yamlQuote(value)
-  if (!/^[A-Za-z0-9_./@%+~-]*$/.test(value)) throw unsafe(where, 'needs quotes around the whole')
+  if (!PLAIN.test(value)) throw unsafe(where, 'needs quotes around the whole')
   return value
+}
+
+/** Within text of several lines: as it is, or not at all. What the text is for whoever reads it, nobody knows here. */
+function asItIs(value: string, where: Where): string {
+  const isHeld = where.type === 'xml' ? !value.includes(']]>') : PLAIN.test(value)
+  if (isHeld) return value
+  throw unsafe(where, 'stands in text of several lines, and would have to be escaped', WITHOUT_ESCAPES)
 }
 
 function envQuoted(value: string, where: Where): string {
@@ -127,10 +139,17 @@ const isAloneAt = (template: string, { start, end }: Place): boolean =>
   /[\s=:,[({-]$|^$/.test(template.slice(Math.max(0, start - 1), start)) &&
   /^(?:[\s,\]})]|$)/.test(template.slice(end, end + 1))
 
-function escaped(template: string, place: Place, value: string, type: TemplateType): string {
+interface Around {
+  readonly template: string
+  readonly type: TemplateType
+  readonly isInSpan: (at: number) => boolean
+}
+
+function escaped({ template, type, isInSpan }: Around, place: Place, value: string): string {
   if (type === 'text') return value
-  if (type === 'xml') return inXml(value)
   const where = { name: place.what, line: place.line, type }
+  if (isInSpan(place.start)) return asItIs(value, where)
+  if (type === 'xml') return inXml(value)
   if (value.includes('\0')) throw unsafe(where, 'holds a NUL, which has no place')
   const quote = quoteAt(template, place.start, type)
   if (quote === "'") return inSingleQuotes(value, where)
@@ -143,10 +162,11 @@ export function filled(
   type: TemplateType,
   give: (what: string) => string,
 ): string {
+  const around: Around = { template, type, isInSpan: spansOf(template, type) }
   let text = ''
   let at = 0
   for (const place of places) {
-    text += template.slice(at, place.start) + escaped(template, place, give(place.what), type)
+    text += template.slice(at, place.start) + escaped(around, place, give(place.what))
     at = place.end
   }
   return text + template.slice(at)
