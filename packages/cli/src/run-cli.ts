@@ -9,6 +9,7 @@ import { TREE } from './model/tree.ts'
 import { unknownCommand } from './model/unknown-command.ts'
 import { type Speaker, speakerFor } from './output/speaker.ts'
 import type { Io } from './place/io.ts'
+import { LONGEST_TIMER_MS } from './place/timer.ts'
 import { makeAsk } from './prompt/ask.ts'
 
 // argv → one command → what it prints → the exit code.
@@ -69,7 +70,7 @@ function signalFor({ timeout }: GlobalFlags): { readonly signal: AbortSignal; re
     setTimeout(
       () =>
         controller.abort(new CliError('timeout', 'the time was over', { fix: 'give a longer --timeout, such as 30s' })),
-      timeout,
+      Math.min(timeout, LONGEST_TIMER_MS),
     ).unref()
   return { signal: controller.signal, controller }
 }

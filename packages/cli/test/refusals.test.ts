@@ -7,7 +7,7 @@ import { type Machine, startWorld, type World } from './world.ts'
 
 // A refusal names what its next step speaks of. Catches: details that are thrown away, documents or long text of a server passed on, a
 // filter that nothing can ever match. Seen red: details dropped, lists of anything kept, any text taken for a status, folders
-// that are made for a path somebody mistyped.
+// that are made for a path somebody mistyped, 30 days that are over at once.
 
 let world: World
 let machine: Machine
@@ -54,6 +54,11 @@ it('refuses a status that no answer has, and says where a person is looked for',
   expect(await jsonOf<unknown[]>(machine, ['logs', '--status', '4XX'])).toBeInstanceOf(Array)
   const nobody = await machine.call(['vault', 'share', 'prod', '--with', 'nobody@x.test', '--json'])
   expect(nobody.error()).toMatchObject({ code: 'principal_not_found', hint: 'strongroom user list' })
+})
+
+it('waits for as long as it is told, also where that is longer than a timer can be', async () => {
+  const ended = await machine.call(['vault', 'list', '--timeout', '30d'])
+  expect(ended).toMatchObject({ code: 0, stdout: expect.stringContaining('prod') })
 })
 
 it('makes no folder for a file that somebody named, and says which one is missing before anything else is done', async () => {

@@ -1,3 +1,4 @@
+import { LONGEST_TIMER_MS } from '../place/timer.ts'
 import { makeBystander } from './bystander.ts'
 import type { Running } from './child.ts'
 
@@ -43,7 +44,8 @@ export function passSignals({ isApart, graceMs, onEnding }: PassingOptions): Pas
     if (child && !isTold) child.kill(signal)
     if (!ENDING.has(signal)) return
     onEnding?.()
-    if (child && graceMs !== undefined) killing ??= setTimeout(() => child.kill('SIGKILL'), graceMs)
+    if (child && graceMs !== undefined)
+      killing ??= setTimeout(() => child.kill('SIGKILL'), Math.min(graceMs, LONGEST_TIMER_MS))
   }
   for (const signal of PASSED_ON) process.on(signal, onSignal)
   return {

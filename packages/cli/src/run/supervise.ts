@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { Cli } from '../cli.ts'
+import { LONGEST_TIMER_MS } from '../place/timer.ts'
 import { type Ending, type Order, type Running, startChild } from './child.ts'
 import type { OnChange } from './on-change.ts'
 import { takePipes } from './pipes.ts'
@@ -89,7 +90,7 @@ export async function supervise(cli: Cli, supervised: Supervised): Promise<Endin
       next = changed
       running.kill('SIGTERM')
       const { kill } = running
-      if (graceMs !== undefined) setTimeout(() => kill('SIGKILL'), graceMs).unref()
+      if (graceMs !== undefined) setTimeout(() => kill('SIGKILL'), Math.min(graceMs, LONGEST_TIMER_MS)).unref()
     })
     for (;;) {
       const ending = await running.ended

@@ -211,6 +211,18 @@ it('kills a command that does not end within the time it is given', async () => 
   expect(await started.ended).toMatchObject({ code: null, signal: 'SIGKILL' })
 })
 
+it('lets it take as long as it is given, also where that is longer than a timer can be', async () => {
+  const args = ['run', '--vault', 'prod', '--offline', '--grace', '30d', '--']
+  const script = 'trap "sleep 0.3; echo done; exit 7" TERM; echo ready; while :; do sleep 0.1; done'
+  const started = startProcess(process.execPath, [scene.program, ...args, ...shell(script)], {
+    env: scene.machine.env,
+    cwd: scene.machine.home,
+  })
+  await started.says('ready')
+  process.kill(started.pid, 'SIGTERM')
+  expect(await started.ended).toMatchObject({ code: 7, signal: null })
+})
+
 it('masks what the command prints in every common form', async () => {
   const { STRIPE_SECRET_KEY: value } = SECRETS
   const script = `const v = process.env.STRIPE_SECRET_KEY, d = process.env.DATABASE_URL, b = Buffer.from(v)
