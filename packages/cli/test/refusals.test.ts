@@ -1,4 +1,5 @@
-import { existsSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, lstatSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { detailLines, plainDetails } from '../src/errors/details.ts'
@@ -7,7 +8,7 @@ import { type Machine, startWorld, type World } from './world.ts'
 
 // A refusal names what its next step speaks of. Catches: details that are thrown away, documents or long text of a server passed on, a
 // filter that nothing can ever match. Seen red: details dropped, lists of anything kept, any text taken for a status, folders
-// that are made for a path somebody mistyped, 30 days that are over at once.
+// that are made for a path somebody mistyped, 30 days that are over at once, a pipe that a file took the place of.
 
 let world: World
 let machine: Machine
@@ -85,4 +86,29 @@ it('makes no folder for a file that somebody named, and says which one is missin
     })
   expect(existsSync(folder)).toBe(false)
   expect(await jsonOf<unknown[]>(machine, ['webhook', 'list'])).toEqual([])
+})
+
+it('puts no file in the place of a pipe, a device or a stream, and takes no dash for one', async () => {
+  const pipe = join(machine.home, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  const device = join(machine.home, 'device')
+  symlinkSync('/dev/null', device)
+  const template = machine.file('p.tpl', 'a: sr://prod/stripe/KEY\n')
+  for (const args of [
+    ['read', 'prod/stripe/KEY', '--yes', '--out'],
+    ['inject', '-i', template, '--force', '--out'],
+    ['agent', 'bundle', 'bot', '--out'],
+    ['run', '--vault', 'prod', '--receipt'],
+    ['doctor', '--bundle'],
+  ]) {
+    const rest = args[0] === 'run' ? ['--', 'true'] : []
+    for (const out of [pipe, device, '/dev/stdout', '/dev/fd/2'])
+      expect((await machine.call([...args, out, '--json', ...rest])).error(), `${args[0]} ${out}`).toMatchObject({
+        code: 'file_unwritable',
+        message: `${out} is no file, and would be replaced by one`,
+      })
+    expect((await machine.call([...args, '-', '--json', ...rest])).error(), args[0]).toMatchObject({ code: 'usage' })
+  }
+  expect([lstatSync(pipe).isFIFO(), lstatSync(device).isSymbolicLink()]).toEqual([true, true])
+  expect(existsSync(join(machine.home, '-'))).toBe(false)
 })

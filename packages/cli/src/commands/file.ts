@@ -92,7 +92,7 @@ const get = command({
     ensureNotAgent(cli)
     if (flags.out === '-' && cli.isJson)
       throw new CliError('usage', '--json and --out - both want standard output', { fix: 'give --out FILE' })
-    ensureFolderFor(cli, flags.out)
+    if (flags.out !== '-') ensureFolderFor(cli, flags.out)
     const place = wholePlace(args.file)
     const file = await findFile(cli, place)
     const to = flags.out === '-' ? '-' : targetOf(cli, file, flags.out)
