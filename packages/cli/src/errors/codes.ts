@@ -150,6 +150,11 @@ export const CLI_CODES = {
     exitCode: EXIT.invalid,
     about: 'A file could not be written. What was there before is unchanged.',
   },
+  output_unwritable: {
+    exitCode: EXIT.invalid,
+    about:
+      'Standard output could not be written, such as where a disk is full. What was printed is not whole; what the command changes may be done.',
+  },
   config_invalid: {
     exitCode: EXIT.invalid,
     about: 'A configuration file or a variable cannot be understood; the message names the line, or the variable.',

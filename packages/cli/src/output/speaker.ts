@@ -32,9 +32,12 @@ export interface Speaker {
 
 const ends = (text: string): string => (text === '' || text.endsWith('\n') ? text : `${text}\n`)
 
+/** What cannot be written ends the program (place/io.ts): nothing goes on behind it, and it is said once. */
 const written = (stream: NodeJS.WriteStream, bytes: string | Uint8Array): Promise<void> =>
-  new Promise((resolve, reject) => {
-    stream.write(bytes, (error) => (error ? reject(error) : resolve()))
+  new Promise((resolve) => {
+    stream.write(bytes, (error) => {
+      if (!error) resolve()
+    })
   })
 
 export function speakerFor(io: Io, globals: GlobalFlags): Speaker {

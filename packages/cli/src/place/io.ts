@@ -42,27 +42,30 @@ function opensLate<S extends NodeJS.ReadStream | NodeJS.WriteStream>(
   })
 }
 
-/** Whoever reads our output may stop reading (`strongroom vault list | head -1`): that is no error of ours. */
-function written(stream: NodeJS.WriteStream): NodeJS.WriteStream {
-  return stream.on('error', (error: NodeJS.ErrnoException) => {
+/** Whoever reads our output may stop reading (`strongroom vault list | head -1`): that is no error of ours. All else is, and said. */
+const dataOf = (stream: NodeJS.WriteStream, io: () => Io): NodeJS.WriteStream =>
+  stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
-    throw error
+    void import('../output/unwritable.ts').then(({ endUnwritten }) => endUnwritten(io(), error))
   })
-}
+
+/** What nobody can read changes nothing about what is done, and about how it ends. */
+const wordsOf = (stream: NodeJS.WriteStream): NodeJS.WriteStream => stream.on('error', () => undefined)
 
 export function processIo(): Io {
   const opened = new Set<number>()
-  return {
+  const io: Io = {
     argv: process.argv.slice(2),
     env: process.env,
     cwd: process.cwd(),
     stdin: opensLate(0, opened, () => process.stdin),
-    stdout: opensLate(1, opened, () => written(process.stdout)),
-    stderr: opensLate(2, opened, () => written(process.stderr)),
+    stdout: opensLate(1, opened, () => dataOf(process.stdout, () => io)),
+    stderr: opensLate(2, opened, () => wordsOf(process.stderr)),
     leanWeb: useLeanWeb,
     become: async (...program) => {
       // Who becomes another leaves it the streams as they were given to us.
       if (opened.size === 0) (await import('./become.ts')).become(...program)
     },
   }
+  return io
 }

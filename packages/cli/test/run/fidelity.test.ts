@@ -1,11 +1,12 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Exit, inParallel, runProcess, type Scene, SECRETS, startProcess, startScene } from './scene.ts'
 
 // `strongroom run -- X` beside X itself. Catches: an exit code that is changed, a signal that becomes an exit code, a signal that is
 // not passed on or comes twice, output that is cut off or altered, an input that does not arrive, a reader that went away and is
 // written to, a failure of our own that looks like one of the child's; a first process that leaves the dead of others lying about, or
-// changes the environment by the way it avoids that.
+// changes the environment by the way it avoids that. Seen red: 0 for a refusal that nobody reads, a stack trace on a
+// full disk.
 
 let scene: Scene
 const OFFLINE = ['run', '--vault', 'prod', '--offline', '--']
@@ -170,6 +171,37 @@ it('lets the command see that its reader went away', async () => {
   const script = `node ${scene.program} ${OFFLINE.join(' ')} yes | head -n 1; echo "\${PIPESTATUS[0]}"`
   const ended = await runProcess('bash', ['-c', script], { env: scene.machine.env, cwd: scene.machine.home, input: '' })
   expect(String(ended.stdout)).toBe('y\n141\n')
+})
+
+it('ends as it would where nobody reads its words any more, and says that its data cannot be written', async () => {
+  const strongroom = [process.execPath, scene.program]
+  const unheard = async (...args: readonly string[]): Promise<number | null> => {
+    const child = spawn(process.execPath, [scene.program, ...args], {
+      env: scene.machine.env,
+      cwd: scene.machine.home,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    child.stderr.destroy()
+    return new Promise((resolve) => child.once('close', resolve))
+  }
+  expect(await unheard('vault', 'show', 'nowhere')).toBe(5)
+  expect(await unheard('run', '--vault', 'nowhere', '--', 'true')).toBe(125)
+  expect(await unheard('vault', 'list', '--verbose')).toBe(0)
+  for (const args of [
+    ['vault', 'list'],
+    ['read', 'prod/app/DATABASE_URL'],
+    ['vault', 'list', '--json'],
+  ]) {
+    const full = await bare(shell(`${[...strongroom, ...args].map((word) => `'${word}'`).join(' ')} > /dev/full`))
+    expect(full.code, args.join(' ')).toBe(6)
+    expect(String(full.stderr)).toContain('output_unwritable')
+    expect(
+      String(full.stderr)
+        .trim()
+        .split('\n')
+        .filter((line) => /^\s+at |Error:/.test(line)),
+    ).toEqual([])
+  }
 })
 
 it('ends with 125 for its own failures, 126 for what is no program and 127 for what is not there', async () => {
