@@ -109,6 +109,7 @@ it('shows the versions of an item, reads what it was, and restores it; only `rea
   const history = await machine.call(['item', 'history', 'past/db'])
   const row = (version: number): string => ` +${version} .* Alice@Example\\.com \\([a-z2-7]{32}\\) +URL +yes\n`
   expect(history.stdout).toMatch(new RegExp(`VERSION +WRITTEN +SIGNED BY +FIELDS +READABLE\n${row(2)}${row(1)}`))
+  await jsonOf(machine, ['vault', 'signers', 'past'])
   expect((await machine.call(['vault', 'signers', 'past'])).stdout).toMatch(
     /^Alice@Example\.com \([a-z2-7]{32}\) +active/m,
   )

@@ -3,6 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { PassThrough } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { shellLine } from '@strongroom/contract'
+import { Value } from 'typebox/value'
 import { expect, it } from 'vitest'
 import { everyCode } from '../src/errors/every-code.ts'
 import { type Command, isGroup } from '../src/model/command.ts'
@@ -23,6 +24,8 @@ import { table, widthOf } from '../src/output/table.ts'
 import type { Io } from '../src/place/io.ts'
 import { fieldPlace, itemPlace, typedPlace } from '../src/place/reference.ts'
 import { runCli } from '../src/run-cli.ts'
+import { helpShape } from '../src/schemas/machine.ts'
+import { unnamed } from './shapes.ts'
 
 // Catches: a command without an example or with one that names another command, without a next step or with one that does not exist, help
 // that does not fit a screen, a flag that no help names, a flag that shadows a global one, a flag that takes a secret on the command line, a
@@ -30,7 +33,7 @@ import { runCli } from '../src/run-cli.ts'
 // screen does not name; a refusal whose next step is no command. Seen red: names put into it as they are, a heading left out of the first screen; rare flags shown like others, and
 // not at all; descriptions not wrapped, completed names of two words, a next step misspelt, a group with a verb too many; ids of the server put
 // into it in the middle of a sentence, names with a slash put together to a place that is another one; the
-// next step of `global_admin_required` in words of an older command line.
+// next step of `global_admin_required` in words of an older command line; members of JSON that its schema does not name.
 
 const everyCommand = async () => (await walk()).map(({ path, command }) => [path, command] as const)
 
@@ -174,6 +177,13 @@ it('prints the whole command line on one page, and a man page for each command',
     // A line that begins with a dot or a quote is an order to the formatter.
     expect(page.split('\n').filter((line) => /^['.](?!TH|SH|TP|B |I )/.test(line))).toEqual([])
   }
+})
+
+it('names in its schema all of what it prints of the whole command line', async () => {
+  const all = await mapOfEverything()
+  expect(Value.Check(helpShape, all)).toBe(true)
+  expect(unnamed(helpShape, all)).toEqual([])
+  expect(unnamed(helpShape, { text: '', more: 1 })).toEqual(['.more'])
 })
 
 it('completes commands, verbs, flags, choices and nothing it does not know', async () => {

@@ -26,7 +26,27 @@ export const whoamiShape = Type.Object({
 
 export const scriptShape = Type.Object({ script: Type.String() })
 export const namesShape = Type.Array(Type.String())
+
+const named = {
+  name: Type.String(),
+  kind: Type.String(),
+  summary: Type.String(),
+  choices: Type.Optional(Type.Array(Type.String())),
+}
+const flagShape = Type.Object({ ...named, value: Type.Optional(Type.String()) })
 export const helpShape = Type.Union([
   Type.Object({ text: Type.String() }),
-  Type.Object({ commands: Type.Array(Type.Object({ path: Type.String() })), flags: Type.Array(Type.Unknown()) }),
+  Type.Object({
+    commands: Type.Array(
+      Type.Object({
+        path: Type.String(),
+        summary: Type.String(),
+        args: Type.Array(Type.Object(named)),
+        flags: Type.Array(flagShape),
+        examples: Type.Array(Type.Object({ run: Type.String(), does: Type.String() })),
+        takesCommand: Type.Boolean(),
+      }),
+    ),
+    flags: Type.Array(flagShape),
+  }),
 ])

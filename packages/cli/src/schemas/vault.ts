@@ -16,6 +16,11 @@ export const vaultShape = Type.Object({
   role: Type.Union([role, Type.Null()]),
   itemCount: Type.Integer(),
   headVersion: Type.Integer(),
+  olderKeys: Type.Optional(
+    Type.Array(Type.Integer(), {
+      description: 'Versions of its key that values may still be under; of one vault, not in lists',
+    }),
+  ),
   rotationDue: Type.Union([Type.String(), Type.Null()]),
 })
 export const vaultListShape = Type.Array(vaultShape)
@@ -31,12 +36,24 @@ export const holdersShape = Type.Array(
 )
 
 export const signersShape = Type.Array(
-  Type.Object({ keyId: Type.String(), principal: Type.String(), status: Type.String() }),
+  Type.Object({
+    keyId: Type.String(),
+    principal: Type.String(),
+    status: Type.String(),
+    via: Type.String({ description: 'What brought it in, such as key.add' }),
+    added: Type.Integer({ description: 'The entry of the log that brought it in' }),
+    end: Type.Union([Type.Integer({ description: 'The entry from which on it no longer counts' }), Type.Null()]),
+  }),
 )
 
 export const accessShape = Type.Array(Type.Object({ principal: Type.String(), name: Type.String(), role }))
 
-export const rotatedShape = Type.Object({ vault: Type.String(), items: Type.Integer(), fields: Type.Integer() })
+export const rotatedShape = Type.Object({
+  vault: Type.String(),
+  items: Type.Integer(),
+  fields: Type.Integer(),
+  attachments: Type.Integer(),
+})
 
 export const signerShape = Type.Union([Type.String({ description: 'The key that signed it last' }), Type.Null()])
 export const attestedShape = Type.Object({
