@@ -48,8 +48,10 @@ function cutVault(pin: VaultPinned, keptSize: number): VaultPinned | undefined {
   const left = pin.size > keptSize ? cutChain(pin, keptSize) : pin
   const { at } = pin
   if (left === pin || !left || !at) return left === pin ? pin : undefined
+  const { aclHash, ...parts } = left
   return {
-    ...left,
+    ...parts,
+    ...(aclHash && at.acl < keptSize && { aclHash }),
     admins: left.adminsHash === pin.adminsHash ? pin.admins : [],
     ...(at.head >= keptSize && { headVersion: 0, headHash: '' }),
     ...(at.epoch >= keptSize && { dekVersion: 0, dekCommit: '' }),

@@ -271,11 +271,11 @@ function pinVaults(old: OrgTrust, heads: readonly VerifiedHead[], notices: Notic
     for (const admin of admins)
       if (before && !before.admins.includes(admin)) notices.push({ code: 'new_admin', subject: `${vaultId} ${admin}` })
     if (state.rotationDue) notices.push({ code: 'rotation_due', subject: vaultId })
-    const { dekVersion, dekCommit, aclVersion, adminsHash } = state
+    const { dekVersion, dekCommit, aclVersion, aclHash, adminsHash } = state
     const size = Math.max(directory.view.checkpoint.size, before?.size ?? 0)
     const chain = vault.chain.sets.map((set) => ({ index: set.index, hash: set.hash }))
     const at = { head: state.headIndex, epoch: state.epochIndex, acl: state.aclIndex }
-    const versions = { headVersion, headHash: hash, dekVersion, dekCommit, aclVersion }
+    const versions = { headVersion, headHash: hash, dekVersion, dekCommit, aclVersion, aclHash }
     vaults[vaultId] = { ...versions, admins, adminsHash, size, chain, at }
   }
   return vaults

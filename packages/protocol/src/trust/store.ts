@@ -57,7 +57,7 @@ const principalPin = record({ kids: list(kidText, MAX_KIDS), continuity: literal
 /** `size` is that of the log in which it was so: what changes later is committed later. */
 const chainPin = { adminsHash: hash, size: integer(1) }
 const MAX_CHAIN = 1024
-/** Every document of an admin chain with its leaf: what a recovery keeps of a chain is told by the leaf. */
+/** Every document of an admin chain with its leaf, where it stays: what a recovery keeps of a chain is told by the leaf, too. */
 const chain = list(record({ index: integer(), hash }), MAX_CHAIN)
 /** Version 0 is that of which nothing is known any more: it was seen in a part of the log that was given up. */
 export const vaultPin = record(
@@ -70,7 +70,7 @@ export const vaultPin = record(
     admins: list(principalText, 64),
     ...chainPin,
   },
-  { chain, at: record({ head: integer(), epoch: integer(), acl: integer() }) },
+  { aclHash: hash, chain, at: record({ head: integer(), epoch: integer(), acl: integer() }) },
 )
 const projectPin = record({ projectVersion: integer(), docHash: hashOrNone, ...chainPin }, { chain, at: integer() })
 const alarm = record({ at: integer(), code: text(/^[a-z_]{1,64}$/), detail: words(1000) }, { evidence: words(1000) })

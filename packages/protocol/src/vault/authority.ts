@@ -52,16 +52,21 @@ export function adminsBefore(chain: VerifiedAdminChain, index: number): Readonly
   return (chain.sets.findLast((set) => set.index < index) as AdminSet).admins
 }
 
-/** What a client remembers of a chain: its last document, and how long the log was then. */
+/** What a client remembers of a chain: its last document, how long the log was then, and the leaf of each of its documents. */
 export interface ChainPin {
   readonly adminsHash: string
   readonly size: number
+  readonly chain?: readonly { readonly index: number; readonly hash: string }[]
 }
 
-/** A chain that was seen only goes on. Whoever was an admin once could sign another one, and a server date it back. */
-export const continues = ({ sets }: VerifiedAdminChain, { adminsHash, size }: ChainPin): boolean => {
+/**
+ * A chain that was seen only goes on. Whoever was an admin once could sign another one, and a server date it back; or move the leaf that
+ * removed them to where they would still have the right.
+ */
+export const continues = ({ sets }: VerifiedAdminChain, { adminsHash, size, chain = [] }: ChainPin): boolean => {
   const seen = sets.findIndex((set) => set.hash === adminsHash)
-  return seen >= 0 && sets.slice(seen + 1).every(({ index }) => index >= size)
+  const isInPlace = chain.every(({ index, hash }, i) => sets[i]?.index === index && sets[i].hash === hash)
+  return isInPlace && seen >= 0 && sets.slice(seen + 1).every(({ index }) => index >= size)
 }
 
 export const currentAdmins = (chain: VerifiedAdminChain): ReadonlySet<string> => (chain.sets.at(-1) as AdminSet).admins

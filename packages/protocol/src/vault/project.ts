@@ -35,8 +35,7 @@ export interface ProjectResponse {
 export interface ProjectPin extends ChainPin {
   readonly projectVersion: number
   readonly docHash: string
-  /** The leaves of the admin chain and of the document (9.4). */
-  readonly chain?: readonly { readonly index: number; readonly hash: string }[]
+  /** The leaf of the document. */
   readonly at?: number
 }
 
@@ -67,7 +66,8 @@ export async function verifyProject(
       'the project is older than one already seen',
       { projectId },
     )
-    const same = state.projectVersion !== pin.projectVersion || state.docHash === pin.docHash
+    const isSeen = state.docHash === pin.docHash && state.index === (pin.at ?? state.index)
+    const same = state.projectVersion !== pin.projectVersion || isSeen
     ensure(same, 'project_mismatch', 'the project has a known version with other content', { projectId })
     // Version 0: what was seen of it was given up with the log it was in (9.4).
     const isLater = [0, state.projectVersion].includes(pin.projectVersion) || state.index >= pin.size

@@ -43,6 +43,9 @@ export interface VaultPin extends ChainPin {
   readonly dekVersion: number
   readonly dekCommit: string
   readonly aclVersion: number
+  readonly aclHash?: string
+  /** The leaves of these three. */
+  readonly at?: { readonly head: number; readonly epoch: number; readonly acl: number }
 }
 
 declare const verifiedVault: unique symbol
@@ -103,6 +106,8 @@ function checkPin(state: VaultState, pin: VaultPin): void {
   ensure(state.aclVersion >= pin.aclVersion, 'vault_rollback', 'the access list is older than one already seen', {
     vaultId,
   })
+  const sameAcl = state.aclVersion !== pin.aclVersion || state.aclHash === (pin.aclHash ?? state.aclHash)
+  ensure(sameAcl, 'vault_fork', 'the access list has a known version with other content', { vaultId })
   ensure(state.dekVersion >= pin.dekVersion, 'vault_rollback', 'the vault key is older than one already seen', {
     vaultId,
   })
@@ -112,21 +117,21 @@ function checkPin(state: VaultState, pin: VaultPin): void {
 }
 
 /**
- * What was not there when the log had `size` leaves was committed later. A server that claims an earlier leaf makes
- * somebody's signature count who had the right then and has lost it since.
+ * What was not there when the log had `size` leaves was committed later, and what was there is where it was. A server that claims another
+ * leaf makes somebody's signature count who had the right at that one.
  */
-function checkSince(state: VaultState, pin: VaultPin): void {
+function checkSince(state: VaultState, { size, at, ...pin }: VaultPin): void {
   const { vaultId } = state
-  const { size } = pin
-  // Version 0: what was seen of it was given up with the log it was in (9.4).
-  const isNew = (now: number, seen: number): boolean => seen > 0 && now > seen
-  const since = [
-    ...(isNew(state.headVersion, pin.headVersion) ? [state.headIndex] : []),
-    ...(isNew(state.aclVersion, pin.aclVersion) ? [state.aclIndex] : []),
-    ...(isNew(state.dekVersion, pin.dekVersion) ? [state.epochIndex] : []),
+  const parts = [
+    { now: state.headVersion, seen: pin.headVersion, index: state.headIndex, seenAt: at?.head },
+    { now: state.aclVersion, seen: pin.aclVersion, index: state.aclIndex, seenAt: at?.acl },
+    { now: state.dekVersion, seen: pin.dekVersion, index: state.epochIndex, seenAt: at?.epoch },
   ]
-  const isLater = since.every((index) => index >= size)
+  // Version 0: what was seen of it was given up with the log it was in (9.4).
+  const isLater = parts.every(({ now, seen, index }) => seen === 0 || now === seen || index >= size)
   ensure(isLater, 'vault_fork', 'a change of the vault claims to be older than a vault without it', { vaultId, size })
+  const isInPlace = parts.every(({ now, seen, index, seenAt = index }) => now !== seen || index === seenAt)
+  ensure(isInPlace, 'vault_fork', 'a part of the vault that was seen claims to be of another leaf', { vaultId })
 }
 
 async function verifyAcl(

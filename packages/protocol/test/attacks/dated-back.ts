@@ -2,7 +2,7 @@ import { documentHash } from '../../src/identity/document.ts'
 import { type GrantState, grantName, type VaultState, vaultName } from '../../src/log/state.ts'
 import { makeDek } from '../../src/values/dek.ts'
 import { wrapDek } from '../../src/wraps/wrapped-key.ts'
-import { changeVault, createProject, makeProjectChange, setCaps } from '../world/acts.ts'
+import { changeVault, createProject, makeProjectChange, projectStateOf, setCaps } from '../world/acts.ts'
 import { ORG } from '../world/world.ts'
 import type { Attack } from './attack.ts'
 import { aclWith, logFalse, nextHead, vaultStateOf } from './powers.ts'
@@ -25,6 +25,22 @@ export const DATED_BACK: readonly Attack[] = [
       await setCaps(world, dave.kid, ['dir-admin', 'member'], [alice])
       await world.host.append(await makeProjectChange(world, projectId, { admins: ['user:ou_alice'] }, dave), world.now)
       logProject(world, projectId, await nextSet(world, projectId, [world.staging], dave), { index })
+      return read(world, bench, projectId, { vaults: [world.staging] })
+    },
+  },
+  {
+    id: 'project-admins-moved-on',
+    row: 27,
+    title: 'a list of vaults by a former admin, in a leaf to which the change of admins was moved on',
+    code: 'project_mismatch',
+    run: async (world, bench) => {
+      const { dave } = world.actors
+      const projectId = await createProject(world, [world.prod], dave)
+      await world.host.append(await makeProjectChange(world, projectId, { admins: ['user:ou_alice'] }, dave), world.now)
+      await remembering(world, bench, projectId, [world.prod])
+      const index = world.host.leaves.length
+      const adminsIndexes = [...projectStateOf(world, projectId).adminsIndexes.slice(0, -1), index]
+      logProject(world, projectId, await nextSet(world, projectId, [world.staging], dave), { index, adminsIndexes })
       return read(world, bench, projectId, { vaults: [world.staging] })
     },
   },

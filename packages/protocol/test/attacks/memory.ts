@@ -3,7 +3,7 @@ import { type VaultState, vaultName } from '../../src/log/state.ts'
 import { changeVault, revokeKey, setCaps, setPolicy } from '../world/acts.ts'
 import type { Attack, Client, Honest } from './attack.ts'
 import { logAdmins, makeDaveAdmin, nextAdmins } from './authority.ts'
-import { aclWith, alterState, logAccess, logHead, nextHead, policyOf, vaultStateOf } from './powers.ts'
+import { aclWith, alterState, logAccess, logHead, nextAcl, nextHead, policyOf, vaultStateOf } from './powers.ts'
 
 // Rows 6, 8 and 16 against a client with memory: whatever it has seen never goes back, and nothing is put into its past.
 
@@ -153,6 +153,60 @@ export const MEMORY: readonly Attack[] = [
       const { aclIndex } = vaultStateOf(world)
       const state = { aclIndex, headIndex: aclIndex }
       await logAccess(world, aclWith(world, { [MALLORY]: 'read' }), dave, { state })
+      return readAgain(client)
+    },
+  },
+  {
+    id: 'memory-list-forked',
+    row: 14,
+    title:
+      'another access list of the version the client has seen, by a removed admin, which makes a writer of a reader',
+    code: 'vault_fork',
+    run: async (world, { client }) => {
+      const { alice, carol, dave } = world.actors
+      await makeDaveAdmin(world)
+      const { aclVersion, aclHash: prev } = vaultStateOf(world)
+      await changeVault(world, { acl: aclWith(world, { [DAVE]: null }), rotate: 'member-removed' }, alice)
+      await client.learn()
+      const acl = aclWith(world, { 'user:ou_carol': 'write' })
+      const list = await nextAcl(world, { aclVersion: aclVersion + 1, prev, acl }, dave)
+      const aclHash = documentHash(list)
+      const head = await nextHead(world, { aclHash }, carol)
+      const headIndex = world.host.leaves.length
+      const { headVersion } = vaultStateOf(world)
+      const state = { aclHash, headVersion: headVersion + 1, headHash: documentHash(head), headIndex }
+      alterState<VaultState>(world, vaultName(world.prod), state, [list, head])
+      return readAgain(client)
+    },
+  },
+  {
+    id: 'memory-admins-moved-on',
+    row: 14,
+    title: 'the leaf that removed an admin moved on to a new one, so that a head of hers counts in it',
+    code: 'vault_fork',
+    run: async (world, { client }) => {
+      const { alice, dave } = world.actors
+      await makeDaveAdmin(world)
+      await changeVault(world, { acl: aclWith(world, { [DAVE]: null }), rotate: 'member-removed' }, alice)
+      await client.learn()
+      const head = await nextHead(world, {}, dave)
+      const index = world.host.leaves.length
+      const { headVersion, adminsIndexes } = vaultStateOf(world)
+      const step = { headVersion: headVersion + 1, headHash: documentHash(head), headIndex: index }
+      const moved = { adminsIndexes: [...adminsIndexes.slice(0, -1), index], aclIndex: index }
+      alterState<VaultState>(world, vaultName(world.prod), { ...step, ...moved }, [head])
+      return readAgain(client)
+    },
+  },
+  {
+    id: 'memory-list-moved-on',
+    row: 14,
+    title: 'an access list that was seen, moved on to the leaf of a newer head',
+    code: 'vault_fork',
+    run: async (world, { client }) => {
+      await client.learn()
+      await world.write(world.prod, [], world.actors.bob)
+      alterState<VaultState>(world, vaultName(world.prod), { aclIndex: vaultStateOf(world).headIndex })
       return readAgain(client)
     },
   },

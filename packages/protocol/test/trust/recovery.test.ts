@@ -97,6 +97,7 @@ describe('after a recovery', () => {
     const { store } = await losing(async () => makeDaveAdmin(world))
     const { adminsHash, chain, admins, aclVersion } = before.vaults[world.prod] ?? {}
     expect(trustOf(store).vaults[world.prod]).toMatchObject({ adminsHash, chain, admins: [], aclVersion: 0 })
+    expect(trustOf(store).vaults[world.prod]).not.toHaveProperty('aclHash')
     const born = {
       ...(trustOf(store).vaults[world.prod] as object),
       size: 99,

@@ -64,13 +64,14 @@ describe('the first read', () => {
       verified: 'endorsed',
     })
     const state = vaultStateOf(world)
-    const { headVersion, headHash, dekVersion, dekCommit, aclVersion, adminsHash } = state
+    const { headVersion, headHash, dekVersion, dekCommit, aclVersion, aclHash, adminsHash } = state
     expect(trustOf(store).vaults[world.prod]).toEqual({
       headVersion,
       headHash,
       dekVersion,
       dekCommit,
       aclVersion,
+      aclHash,
       admins: ['user:ou_alice'],
       adminsHash,
       size,

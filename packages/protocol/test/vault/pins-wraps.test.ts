@@ -47,9 +47,20 @@ describe('a client that has seen the vault', () => {
     expect(await vaultCode({}, { ...pin, headVersion: pin.headVersion + 1 })).toBe('vault_rollback')
     expect(await vaultCode({}, { ...pin, headHash: other })).toBe('vault_fork')
     expect(await vaultCode({}, { ...pin, aclVersion: pin.aclVersion + 1 })).toBe('vault_rollback')
+    expect(await vaultCode({}, { ...pin, aclHash: other })).toBe('vault_fork')
     expect(await vaultCode({}, { ...pin, dekVersion: pin.dekVersion + 1 })).toBe('vault_rollback')
     expect(await vaultCode({}, { ...pin, dekCommit: other })).toBe('vault_fork')
     expect(await vaultCode({}, { ...pin, adminsHash: other })).toBe('vault_fork')
+  })
+
+  it('refuses a part of the vault it has seen at another leaf', async () => {
+    const { createIndex, headIndex: head, epochIndex: epoch, aclIndex: acl, aclHash, adminsHash } = vaultStateOf(world)
+    const at = { head, epoch, acl }
+    const chain = [{ index: createIndex, hash: adminsHash }]
+    expect(await vaultCode({}, { ...pin, aclHash, at, chain })).toBe('accepted')
+    for (const part of ['head', 'epoch', 'acl'] as const)
+      expect(await vaultCode({}, { ...pin, at: { ...at, [part]: at[part] + 1 } })).toBe('vault_fork')
+    expect(await vaultCode({}, { ...pin, chain: [{ index: createIndex + 1, hash: adminsHash }] })).toBe('vault_fork')
   })
 
   it('refuses a change that claims to be older than the vault it has seen', async () => {
