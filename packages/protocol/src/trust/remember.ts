@@ -129,6 +129,7 @@ function pinSigners(
       capSets: entry.capSets.length,
       via: seen?.via ?? record.t,
       verified: seen?.verified ?? (confirmed?.has(entry.kid) ? 'oob' : old.mode === 'tofu' ? 'tofu' : 'endorsed'),
+      rec: seen?.rec ?? entry.rec,
       ...given({ cut: entry.status === 'active' ? undefined : seen?.cut, capSet: entry.capSets.at(-1) }),
     }
     signers[entry.kid] = seen && !isNewest ? seen : fresh
@@ -144,11 +145,12 @@ function pinSigners(
 
 /** A key comes once; one that has ended stays so and can only turn out to be worse; caps that were taken stay taken. */
 function ensureSameKey({ entry, record }: DirectoryKey, seen: SignerPin, isNewest: boolean): void {
-  const { kid, added, end, status } = entry
+  const { kid, added, end, status, rec } = entry
   const { cut } = seen
   // It came in a part of the log that is gone. It may come again, in another way, and counts as ended all the same.
   const isGone = cut !== undefined && seen.firstIndex >= cut
-  const isSame = isGone || (seen.firstIndex === added && seen.via === record.t)
+  // By its document too: a former admin could sign another one for the same key, with other caps.
+  const isSame = isGone || (seen.firstIndex === added && seen.via === record.t && rec === (seen.rec ?? rec))
   ensure(isSame, 'log_fork', 'a known key came into the directory in another way', { kid })
   if (!isNewest) return
   const isWorse = status === seen.status || status === 'compromised'

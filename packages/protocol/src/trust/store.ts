@@ -48,6 +48,8 @@ const signerPin = record(
   {
     /** The log was cut here by a recovery, and what the pin says was seen in the part that is gone (9.4). */
     cut: integer(1),
+    /** The document that brought it in. */
+    rec: hash,
     /** The last of its caps.set documents, if it had any. */
     capSet: record({ index: integer(), docHash: hash }),
   },

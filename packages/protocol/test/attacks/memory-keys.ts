@@ -1,9 +1,10 @@
 import { capsSet, keyRotate } from '../../src/directory/documents.ts'
 import { documentHash, type Envelope, makeDocument } from '../../src/identity/document.ts'
 import { type KidState, kidName, POLICY_NAME, type PolicyState } from '../../src/log/state.ts'
+import { registerKey } from '../../src/runtime/runtime-key.ts'
 import { identityOf } from '../world/actors.ts'
 import { addKey, changeVault, makePolicy, revokeKey, rotateAgent, setCaps, setPolicy } from '../world/acts.ts'
-import type { World } from '../world/world.ts'
+import { ORG, type World } from '../world/world.ts'
 import type { Attack, Bench } from './attack.ts'
 import { dekOf, makeDaveAdmin } from './authority.ts'
 import { ADMIN } from './caps.ts'
@@ -111,6 +112,29 @@ export const MEMORY_KEYS: readonly Attack[] = [
       await client.learn()
       const { added } = kidStateOf(world, world.actors.bob.kid)
       alterState<KidState>(world, kidName(world.actors.bob.kid), { added: added + 1 })
+      return readAgain(client)
+    },
+  },
+  {
+    id: 'memory-record-forked',
+    row: 14,
+    title: 'another record of a known key, by a removed admin, that makes an admin of a member, who endorses a writer',
+    code: 'log_fork',
+    behindKeys: true,
+    run: async (world, { client }) => {
+      const { alice, dave, mallory } = world.actors
+      await addKey(world, mallory, ['member'], alice)
+      const grants = [{ dek: dekOf(world), to: mallory.key }]
+      const acl = aclWith(world, { [MALLORY]: 'write', 'user:ou_carol': 'write' })
+      await changeVault(world, { acl, grants }, alice)
+      await world.write(world.prod, [], mallory)
+      await revokeKey(world, dave.kid, 'removed', alice)
+      await client.learn()
+      const record = await registerKey({ org: ORG, caps: ADMIN, at: world.now }, dave, mallory)
+      alterState<KidState>(world, kidName(mallory.kid), { rec: documentHash(record) }, [record])
+      const carol = await identityOf('malloryNext', 'user:ou_carol')
+      await addKey(world, carol, ['member'], mallory)
+      await logHead(world, {}, carol)
       return readAgain(client)
     },
   },

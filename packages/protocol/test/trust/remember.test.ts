@@ -54,7 +54,7 @@ describe('the first read', () => {
         'user:ou_bob1': { kids: [bob.kid], continuity: 'ok' },
       },
     })
-    const { added } = kidStateOf(world, bob.kid)
+    const { added, rec } = kidStateOf(world, bob.kid)
     expect(trustOf(store).signers[bob.kid]).toEqual({
       firstIndex: added,
       lastIndex: size - 1,
@@ -62,6 +62,7 @@ describe('the first read', () => {
       capSets: 0,
       via: 'key.add',
       verified: 'endorsed',
+      rec,
     })
     const state = vaultStateOf(world)
     const { headVersion, headHash, dekVersion, dekCommit, aclVersion, aclHash, adminsHash } = state
