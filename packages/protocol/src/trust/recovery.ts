@@ -12,8 +12,16 @@ import { decodeProof, leafHash, proofShape, verifyInclusion } from '../log/merkl
 import { type KidState, POLICY_NAME, policyState, type Recoveries } from '../log/state.ts'
 import { type Freshness, type LogPin, stateOf, type VerifiedView, verifyTransparency } from '../log/transparency.ts'
 import { cutTrust } from './cut.ts'
-import { goesOn, type Notice, type Remembered } from './remember.ts'
-import { type Alarm, logPinOf, type OrgTrust, orgTrustOf, recordAlarm, type TrustStore } from './store.ts'
+import { ensureCameOnce, ensureStillEnded, goesOn, hasSeenCaps, type Notice, type Remembered } from './remember.ts'
+import {
+  type Alarm,
+  logPinOf,
+  type OrgTrust,
+  orgTrustOf,
+  recordAlarm,
+  type SignerPin,
+  type TrustStore,
+} from './store.ts'
 
 // Section 9.4: a log that is shorter or another one than was seen goes on for this client only with a statement by the quorum of
 // directory admins, proven to be the first leaf after what was kept. The statement is judged with the memory of this client: keys
@@ -71,7 +79,7 @@ export async function verifyRecovery(
   const { recoveries, policyIndexes } = listsIn(view, kept, { index: keptSize, docHash })
   const directory = await verifyDirectory(view, answer satisfies DirectoryResponse, pins.genesis)
   const { payload, signers } = await verifyDocument(logRecover, answer.statement, org, directory.keyOf)
-  await ensureAdmins(directory, pins, signers, keptSize)
+  await ensureAdmins(directory, kept, signers, keptSize)
   ensureSameLoss(payload, before)
   return { org, docHash, payload, view, before, recoveries, policyIndexes } as unknown as VerifiedRecovery
 }
@@ -109,16 +117,16 @@ function listsIn(view: VerifiedView, kept: OrgTrust, own: Recoveries[number]) {
 /** By the policy of the kept log, or the one this client has seen, whichever asks for more. */
 async function ensureAdmins(
   directory: VerifiedDirectory,
-  pins: OrgTrust,
+  kept: OrgTrust,
   signers: Iterable<string>,
   index: number,
 ): Promise<void> {
   const { recoverQuorum } = await directory.policyAt(index)
-  const needed = Math.max(recoverQuorum, pins.recoverQuorum ?? 1)
+  const needed = Math.max(recoverQuorum, kept.recoverQuorum ?? 1)
   const principals = new Set<string>()
   for (const kid of signers) {
     const { entry } = await directory.resolve(kid)
-    const counts = entry.added < index && isSound(entry, index) && hasKeptCaps(entry, pins, index)
+    const counts = entry.added < index && isSound(entry, index) && hasKeptCaps(entry, kept, index)
     if (counts && (await directory.capsAt(kid, index)).has('dir-admin')) principals.add(principalOf(kid))
   }
   const found = principals.size
@@ -126,13 +134,27 @@ async function ensureAdmins(
     needed,
     found,
   })
+  ensureAsSeen(directory, kept)
 }
 
-/** Caps that were changed in the part that is gone may have been taken away there. */
-function hasKeptCaps(entry: KidState, { signers }: OrgTrust, keptSize: number): boolean {
-  const seen = Object.hasOwn(signers, entry.kid) ? signers[entry.kid] : undefined
-  const kept = entry.capSets.filter(({ index }) => index < keptSize).length
-  return !seen || seen.capSets <= kept
+/** Nothing that was looked at may be otherwise in the kept log than it was seen there: not who signed, nor who vouched for them. */
+function ensureAsSeen(directory: VerifiedDirectory, kept: OrgTrust): void {
+  for (const found of directory.resolved()) {
+    const seen = pinOf(kept, found.entry.kid)
+    if (!seen) continue
+    ensureCameOnce(found, seen)
+    ensureStillEnded(found, seen)
+  }
+}
+
+const pinOf = ({ signers }: OrgTrust, kid: string): SignerPin | undefined =>
+  Object.hasOwn(signers, kid) ? signers[kid] : undefined
+
+/** Caps that were changed in the part that is gone may have been taken away there; what the log says of later changes nothing. */
+function hasKeptCaps(entry: KidState, kept: OrgTrust, keptSize: number): boolean {
+  const seen = pinOf(kept, entry.kid)
+  const capSets = entry.capSets.filter(({ index }) => index < keptSize)
+  return !seen || hasSeenCaps({ ...entry, capSets }, seen)
 }
 
 /** Where both name the same size they must name the same log: otherwise the admins saw another one than this client. */

@@ -144,23 +144,31 @@ function pinSigners(
 }
 
 /** A key comes once; one that has ended stays so and can only turn out to be worse; caps that were taken stay taken. */
-function ensureSameKey({ entry, record }: DirectoryKey, seen: SignerPin, isNewest: boolean): void {
-  const { kid, added, end, status, rec } = entry
-  const { cut } = seen
+function ensureSameKey(found: DirectoryKey, seen: SignerPin, isNewest: boolean): void {
+  const { kid } = found.entry
+  ensureCameOnce(found, seen)
+  if (!isNewest) return
+  ensureStillEnded(found, seen)
+  ensure(hasSeenCaps(found.entry, seen), 'log_rollback', 'the caps of a key are older than ones already seen', { kid })
+}
+
+export function ensureCameOnce({ entry, record }: DirectoryKey, seen: SignerPin): void {
+  const { kid, added, rec } = entry
   // It came in a part of the log that is gone. It may come again, in another way, and counts as ended all the same.
-  const isGone = cut !== undefined && seen.firstIndex >= cut
+  const isGone = seen.cut !== undefined && seen.firstIndex >= seen.cut
   // By its document too: a former admin could sign another one for the same key, with other caps.
   const isSame = isGone || (seen.firstIndex === added && seen.via === record.t && rec === (seen.rec ?? rec))
   ensure(isSame, 'log_fork', 'a known key came into the directory in another way', { kid })
-  if (!isNewest) return
+}
+
+export function ensureStillEnded({ entry: { kid, end, status } }: DirectoryKey, seen: SignerPin): void {
   const isWorse = status === seen.status || status === 'compromised'
   const hasEnded = isWorse && end !== null && end <= seen.lastIndex + 1
   ensure(seen.status === 'active' || hasEnded, 'log_rollback', 'a key that had ended is back', { kid })
-  ensure(hasSeenCaps(entry, seen), 'log_rollback', 'the caps of a key are older than ones already seen', { kid })
 }
 
 /** Caps that were set in a part of the log that is gone have to be set again, or a recovery would give back what was taken. */
-function hasSeenCaps(entry: KidState, { lastIndex, capSets, capSet, cut, status }: SignerPin): boolean {
+export function hasSeenCaps(entry: KidState, { lastIndex, capSets, capSet, cut, status }: SignerPin): boolean {
   const before = entry.capSets.filter(({ index }) => index <= lastIndex)
   const last = before.at(-1)
   // By its leaf too: what was taken later would have been there in between.

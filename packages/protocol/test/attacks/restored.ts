@@ -1,15 +1,18 @@
-import { type LogRecoverPayload, logRecover } from '../../src/directory/documents.ts'
+import { capsSet, type LogRecoverPayload, logRecover } from '../../src/directory/documents.ts'
 import { toBase64 } from '../../src/encoding/base64.ts'
 import { documentHash, type Envelope } from '../../src/identity/document.ts'
 import type { Signer } from '../../src/identity/private-keys.ts'
-import { POLICY_NAME, type PolicyState } from '../../src/log/state.ts'
+import { type KidState, kidName, POLICY_NAME, type PolicyState } from '../../src/log/state.ts'
+import { registerKey } from '../../src/runtime/runtime-key.ts'
 import { orgTrustOf } from '../../src/trust/store.ts'
-import { revokeKey, setCaps, setPolicy } from '../world/acts.ts'
+import { addKey, changeVault, revokeKey, setCaps, setPolicy } from '../world/acts.ts'
 import { backupOf, loseTo, makeStatement, recoveryAnswer, restoreTo } from '../world/recovery.ts'
 import { ORG, type World } from '../world/world.ts'
 import type { Attack, Bench, Client } from './attack.ts'
+import { dekOf, MALLORY, makeDaveAdmin } from './authority.ts'
+import { ADMIN } from './caps.ts'
 import { readAgain } from './memory.ts'
-import { forge, logFalse, policyOf } from './powers.ts'
+import { aclWith, alterState, forge, kidStateOf, logFalse, policyOf } from './powers.ts'
 
 // Row 31 against a client with memory: a server that was put back to a backup, or says so. The honest half of it needs a statement
 // by the quorum of directory admins; these are the other halves.
@@ -164,6 +167,77 @@ export const RESTORED: readonly Attack[] = [
       await client.learn()
       const statement = await statedBy('dave')(world, await loseTo(world, backup))
       logRecovery(world, statement)
+      return client.recover(await recoveryAnswer(world, statement))
+    },
+  },
+  {
+    id: 'restored-by-an-admin-removed-long-ago',
+    row: 31,
+    title: 'a recovery by an admin whom the client saw removed before the backup, and has not met again',
+    code: 'log_rollback',
+    run: async (world, { client }) => {
+      const { dave } = world.actors
+      await makeDaveAdmin(world)
+      await world.write(world.prod, [], dave)
+      await client.learn()
+      const active = kidStateOf(world, dave.kid)
+      await revokeKeyOfDave(world)
+      await client.learn()
+      await write(world)
+      await write(world)
+      const backup = backupOf(world)
+      await write(world)
+      await client.learn()
+      const statement = await statedBy('dave')(world, await loseTo(world, backup))
+      logRecovery(world, statement)
+      alterState<KidState>(world, kidName(dave.kid), active)
+      return client.recover(await recoveryAnswer(world, statement))
+    },
+  },
+  {
+    id: 'restored-by-a-member-with-another-record',
+    row: 31,
+    title: 'a recovery by a member for whose key a removed admin has signed another record',
+    code: 'log_fork',
+    run: async (world, { client }) => {
+      const { alice, dave, mallory } = world.actors
+      await addKey(world, mallory, ['member'], alice)
+      const grants = [{ dek: dekOf(world), to: mallory.key }]
+      await changeVault(world, { acl: aclWith(world, { [MALLORY]: 'write' }), grants }, alice)
+      await world.write(world.prod, [], mallory)
+      await revokeKeyOfDave(world)
+      const backup = backupOf(world)
+      await world.write(world.prod, [], mallory)
+      await client.learn()
+      const statement = await makeStatement(world, await loseTo(world, backup), [mallory])
+      logRecovery(world, statement)
+      const record = await registerKey({ org: ORG, caps: ['dir-admin', 'member'], at: world.now }, dave, mallory)
+      alterState<KidState>(world, kidName(mallory.kid), { rec: documentHash(record) }, [record])
+      return client.recover(await recoveryAnswer(world, statement))
+    },
+  },
+  {
+    id: 'restored-by-an-admin-deposed-since-with-other-caps',
+    row: 31,
+    title:
+      'a recovery by an admin deposed since, with caps signed by a removed one in place of those that the client has seen',
+    code: 'endorser_not_admin',
+    run: async (world, { client }) => {
+      const { alice, carol, dave } = world.actors
+      const given = await setCaps(world, carol.kid, ADMIN, [alice])
+      await changeVault(world, { acl: aclWith(world, { 'user:ou_carol': 'write' }) }, alice)
+      await world.write(world.prod, [], carol)
+      const index = world.host.leaves.length - 1
+      await revokeKeyOfDave(world)
+      const backup = backupOf(world)
+      await setCaps(world, carol.kid, ['member'], [alice])
+      await client.learn()
+      const statement = await makeStatement(world, await loseTo(world, backup), [carol])
+      logRecovery(world, statement)
+      const { capSets } = kidStateOf(world, carol.kid)
+      const again = await forge(capsSet, given, { prev: documentHash(given) }, dave)
+      const lie = { capSets: [...capSets, { index, docHash: documentHash(again) }] }
+      alterState<KidState>(world, kidName(carol.kid), lie, [again])
       return client.recover(await recoveryAnswer(world, statement))
     },
   },
