@@ -50,7 +50,7 @@ async function show(cli: Cli, { id, name }: Owner): Promise<Result> {
   if (held.length === 0) cli.say(`${safeText(name)} has no key that counts`)
   for (const { keyId } of held.filter(({ isConfirmed }) => !isConfirmed))
     cli.say(
-      shellLine`a compromised key vouched for this one: nothing it signs counts until it is confirmed: strongroom key caps ${keyId} --confirm`,
+      shellLine`a compromised key vouched for this one, or said what it may sign: nothing it signs counts until it is confirmed: strongroom key caps ${keyId} --confirm`,
     )
   const text = table(
     held,

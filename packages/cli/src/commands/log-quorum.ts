@@ -8,11 +8,28 @@ import { ensureFolderFor } from '../place/given-file.ts'
 
 const quorumsOf = async ({ strongroom }: Cli) => (await strongroom()).transparency.quorums
 
-const changes = ({ from, to }: Pick<QuorumStatement, 'from' | 'to'>): string =>
+const changed = ({ from, to }: Pick<QuorumStatement, 'from' | 'to'>): string =>
   (['directory', 'recovery'] as const)
     .filter((name) => from[name] !== to[name])
     .map((name) => `${name} ${from[name]} → ${to[name]}`)
     .join(', ')
+
+const HOUR_MS = 3_600_000
+
+/** Whoever signs a whole policy anew sees all of it: whoever signed it last had a key that was not theirs alone. */
+const whole = ({ dirQuorum, recoverQuorum, provisioners, ...rest }: NonNullable<QuorumStatement['anew']>): string =>
+  [
+    `directory ${dirQuorum}`,
+    `recovery ${recoverQuorum}`,
+    `provisioners ${provisioners.join(' ') || 'none'}`,
+    `console ${rest.console ?? 'none'}`,
+    `RSA keys of ${rest.minRsaBits} bits`,
+    `${rest.kdf}`,
+    `${rest.rotationGraceMs / HOUR_MS} h to rotate`,
+  ].join(', ')
+
+const changes = (signed: Pick<QuorumStatement, 'from' | 'to' | 'anew'>): string =>
+  signed.anew ? `the policy that a compromised key had signed, signed anew: ${whole(signed.anew)}` : changed(signed)
 
 /** Whoever needs everybody's signature cannot do without anybody's key. */
 const warning = ({ to, administrators }: QuorumStatement): string =>
@@ -39,7 +56,11 @@ async function make(cli: Cli, to: Partial<Quorums>, flags: Steps): Promise<Resul
 
 async function show(cli: Cli): Promise<Result> {
   const data = await (await quorumsOf(cli)).show({ signal: cli.signal })
-  const { directory, recovery, entry, policyVersion } = data
+  const { directory, recovery, entry, policyVersion, isConfirmed } = data
+  if (!isConfirmed)
+    cli.say(
+      `a compromised key signed this policy: nothing goes by it until it is signed anew: strongroom log quorum --directory ${directory}`,
+    )
   const rows = [
     ['directory', `${directory} of the directory administrators sign a policy, or what a key may do`],
     ['recovery', `${recovery} of them sign the recovery of a key, or of a restored log`],

@@ -6,7 +6,7 @@ const held = {
   caps,
   entry: Type.Integer({ description: 'The entry of the log that says so' }),
   isConfirmed: Type.Boolean({
-    description: 'False where a compromised key vouched for it and nobody has confirmed it since',
+    description: 'False where a compromised key vouched for it, or gave it its caps, and nobody has confirmed it since',
   }),
 }
 

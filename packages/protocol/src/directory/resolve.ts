@@ -42,6 +42,8 @@ export interface VerifiedDirectory {
   resolve(kid: string): Promise<DirectoryKey>
   /** For whoever reviews: did no compromised key vouch for it that the quorum has not confirmed since? */
   isUntainted(kid: string): Promise<boolean>
+  /** Were its caps given by a quorum that is sound? By a compromised key they count for nothing, until another caps.set replaces them. */
+  hasSoundCaps(kid: string): Promise<boolean>
   capsAt(kid: string, index: number): Promise<ReadonlySet<Cap>>
   policyAt(index: number): Promise<Policy>
   /** Every key this directory was asked for, with the record that brought it in. */
@@ -64,23 +66,27 @@ export async function verifyDirectory(
 ): Promise<VerifiedDirectory> {
   const genesis = await verifyGenesis(response.genesis, pinnedGenesis, view.org)
   const documents = indexDocuments(response)
-  const known = new Map<string, DirectoryKey>()
   const once = makeOnce()
   const entryOf = (kid: string): KidState | undefined => remembered(stateOf(view, kidName(kid), kidState), view.ended)
+  const isAnyCompromised = [...view.states.keys()].some(
+    (name) => name.startsWith(kidName('')) && entryOf(name.slice(kidName('').length))?.status === 'compromised',
+  )
+  const known = { current: new Map<string, DirectoryKey>(), past: new Map<string, DirectoryKey>() }
 
   /** By signatures alone: whether a voucher was found to be compromised since is asked by `untainted`. */
-  async function resolve(kid: string, depth = 0): Promise<DirectoryKey> {
-    const seen = known.get(kid)
+  async function resolve(kid: string, isPast: boolean, depth = 0): Promise<DirectoryKey> {
+    const found = isPast ? known.past : known.current
+    const seen = found.get(kid)
     if (seen) return seen
     ensure(depth <= MAX_DEPTH, 'unknown_signer', 'a chain of endorsements is too long', { kid })
-    for (const entry of rotationChain(kid)) {
-      const resolved = await verifyRecord(source(depth + 1), entry, genesis, documents.get(entry.rec))
-      known.set(entry.kid, resolved)
+    for (const entry of rotationChain(kid, found)) {
+      const resolved = await verifyRecord(source(isPast, depth + 1), entry, genesis, documents.get(entry.rec))
+      found.set(entry.kid, resolved)
     }
-    return known.get(kid) as DirectoryKey
+    return found.get(kid) as DirectoryKey
   }
   /** A key may rotate for years: its predecessors come first, the oldest at the head, so that rotations do not nest. */
-  function rotationChain(kid: string): KidState[] {
+  function rotationChain(kid: string, found: ReadonlyMap<string, DirectoryKey>): KidState[] {
     const chain: KidState[] = []
     let entry = entryOf(kid)
     ensure(entry && entry.kid === kid, 'unknown_signer', 'a signer is not part of the directory', { kid })
@@ -89,38 +95,45 @@ export async function verifyDirectory(
       const record = documents.get(entry.rec)
       if (!record || claimedKind(record) !== 'key.rotate') break
       const { oldKid } = peekDocument(keyRotate, record).payload
-      const older: KidState | undefined = known.has(oldKid) ? undefined : entryOf(oldKid)
+      const older: KidState | undefined = found.has(oldKid) ? undefined : entryOf(oldKid)
       entry = older && older.kid === oldKid && older.added < entry.added ? older : undefined
     }
     return chain.reverse()
   }
-  const source = (depth: number, isPast = false): RecordSource => ({
+  const source = (isPast: boolean, depth = 0): RecordSource => ({
     entryOf,
     isPast,
-    resolve: (kid) => resolve(kid, depth),
-    keyOf: async (kid) => (entryOf(kid) ? (await resolve(kid, depth)).key : undefined),
+    resolve: (kid) => resolve(kid, isPast, depth),
+    keyOf: async (kid) => (entryOf(kid) ? (await resolve(kid, isPast, depth)).key : undefined),
     // One document may be offered for several keys and leaves: what was verified is the document for this key at this leaf.
     capsDocument: (docHash, kid, index) =>
       once(`caps ${docHash} ${kid} ${index} ${isPast}`, () =>
-        verifyCaps(source(depth, isPast), view.org, documents.get(docHash), { docHash, kid, index }),
+        verifyCaps(source(isPast, depth), view.org, documents.get(docHash), { docHash, kid, index }),
       ),
-    policyAt: (index) => policyAt(source(depth, isPast), view, genesis, response.policies, index, once),
+    policyAt: (index) => policyAt(source(isPast, depth), view, genesis, response.policies, index, once),
   })
-  const top = source(0)
+  // Where nobody is compromised, rights are as they were.
+  const [now, then] = [source(false), source(isAnyCompromised)]
+  // 4.4: whoever reviews takes rights as they were.
+  const top = isReviewing ? then : now
+  /** 2.1: who came before longer keys were asked for stays, and who has lost their right since has still asked for them. */
+  async function ensureLong({ entry, key }: DirectoryKey): Promise<void> {
+    const { minRsaBits } = await then.policyAt(entry.added)
+    checkKey(entry.kid, key.bundle, minRsaBits)
+  }
   /** For whoever leans on the key itself: takes what it signed, or wraps for it. */
   async function reliable(kid: string): Promise<DirectoryKey> {
-    const resolved = await resolve(kid)
+    const resolved = await top.resolve(kid)
     await once(`reliable ${kid}`, async () => {
       if (!isReviewing) await ensureUntainted(top, kid)
-      // 2.1: who came before longer keys were asked for stays, and who has lost their right since has still asked for them.
-      const { minRsaBits } = await source(0, true).policyAt(resolved.entry.added)
-      checkKey(kid, resolved.key.bundle, minRsaBits)
+      await ensureLong(resolved)
     })
     return resolved
   }
 
+  /** By rights as they were: what was replaced since does not lean on them any more. */
   async function formerSignerAt(kid: string, index: number): Promise<CheckedKey> {
-    const { entry, key } = await resolve(kid)
+    const { entry, key } = await then.resolve(kid)
     ensure(isLive(entry, index), 'signer_not_active', 'a signer was not active at that time', { kid, index })
     return key
   }
@@ -139,15 +152,27 @@ export async function verifyDirectory(
     signerAt,
     formerSignerAt,
     resolve: reliable,
-    isUntainted: (kid: string) => isUntainted(top, kid),
-    keyOf: top.keyOf,
+    isUntainted: (kid: string) => (isReviewing ? isAccepted(() => isUntainted(now, kid)) : isUntainted(now, kid)),
+    hasSoundCaps: (kid: string) => isAccepted(async () => (await capsAt(now, kid, Number.POSITIVE_INFINITY)).size > 0),
+    // Whether whoever signed had the right to is asked of the key itself.
+    keyOf: then.keyOf,
     capsAt: (kid: string, index: number) => capsAt(top, kid, index),
     policyAt: top.policyAt,
-    resolved: () => [...known.values()],
-    policy: await newestPolicy(view, genesis, top),
+    resolved: () => [...new Map([...known.past, ...known.current]).values()],
+    policy: await newestPolicy(view, genesis, now),
     isReviewing,
   }
   return directory as unknown as VerifiedDirectory
+}
+
+/** False where a right was found to lean on a compromised key: there is something to be signed anew. */
+async function isAccepted(judge: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await judge()
+  } catch (error) {
+    if (error instanceof ProtocolError && error.code === 'endorser_not_admin') return false
+    throw error
+  }
 }
 
 /** What the client has seen ended stays so: its memory can take authority away like the logged state, and give none (9.4). */
@@ -255,7 +280,9 @@ async function policyAt(
     const at = state.indexes[step + 1] as number
     if (at >= index) return policy
     const before = { hash, version: step + 1 }
-    const next = await once(`policy ${step}`, () => verifyPolicy(source, genesis.payload.org, envelope, before, at))
+    const next = await once(`policy ${step} ${source.isPast}`, () =>
+      verifyPolicy(source, genesis.payload.org, envelope, before, at),
+    )
     const isCurrent = step === policies.length - 1
     const quorum = { signers: next.signers, index: at, needed: policy.dirQuorum, what: 'a policy', isCurrent }
     await once(`quorum ${step} ${source.isPast}`, () => ensureQuorum(source, quorum))

@@ -26,12 +26,16 @@ export async function openDirectory(
   world: World,
   change: Partial<DirectoryResponse> = {},
   names: readonly string[] = [...world.host.ledger.names()],
+  isReviewing = false,
 ): Promise<VerifiedDirectory> {
   const transparency = await world.host.transparency(names, { at: world.now })
   const trust = world.trust(world.fresh())
   const view = await verifyTransparency(transparency, trust.log, trust.freshness)
-  return verifyDirectory(view, { ...fullResponse(world), ...change }, documentHash(world.genesis))
+  return verifyDirectory(view, { ...fullResponse(world), ...change }, documentHash(world.genesis), isReviewing)
 }
+
+/** As whoever reviews sees it, to sign anew what compromised keys signed last. */
+export const reviewDirectory = (world: World): Promise<VerifiedDirectory> => openDirectory(world, {}, undefined, true)
 
 /** The documents of a vault as the log has them now. */
 export function vaultResponse({ host }: World, vaultId: string): VaultResponse {

@@ -1,7 +1,8 @@
 // Catches: directories that hang, refuse honest histories, or give a key caps that no signed document gives it.
 // Seen red: rotations resolved by recursion (a key is lost after eight of them); signatures by later keys looked up (the read
 // never ends); a caps.set verified for one key and used for another; its predecessor not compared; compromised admins counted; keys
-// that are shorter than the policy asked for; keys refused because whoever set that policy was found to be compromised.
+// that are shorter than the policy asked for; keys refused because whoever set that policy was found to be compromised;
+// what was replaced long ago lost with the caps of a key that had ended; those caps, and a policy, refused to whoever has to sign them anew.
 import { beforeEach, describe, expect, it } from 'vitest'
 import { capsSet, keyAdd, keyRotate, policySet } from '../../src/directory/documents.ts'
 import { addSignatures, documentHash, type Envelope, makeDocument, peekDocument } from '../../src/identity/document.ts'
@@ -23,7 +24,7 @@ import {
 } from '../transition/desk.ts'
 import { identityOf } from '../world/actors.ts'
 import { ORG, openWorld, type World } from '../world/world.ts'
-import { fullResponse, openDirectory } from './full.ts'
+import { fullResponse, openDirectory, reviewDirectory } from './full.ts'
 
 let world: World
 let alice: Identity
@@ -218,6 +219,29 @@ describe('a caps.set', () => {
     // What he did as an admin in between was confirmed with it.
     expect(await directory.capsAt(bob.kid, now() - 2)).toEqual(new Set(ADMIN))
   })
+
+  it('by such an admin is seen by whoever reviews, for what it is, and is no reason to lose what was replaced since', async () => {
+    await append(await setCaps(world, bob.kid, ADMIN, dave))
+    const erin = await newIdentity('user:ou_erin')
+    await join(world, erin, ['member'], bob)
+    const index = now() - 1
+    // Nobody can replace the caps of a key that has ended.
+    await append(await revoke(world, bob.kid, 'superseded'))
+    expect(await (await openDirectory(world)).hasSoundCaps(bob.kid)).toBe(true)
+    await append(await revoke(world, dave.kid, 'compromised'))
+    const directory = await openDirectory(world)
+    expect((await directory.formerSignerAt(erin.kid, index)).kid).toBe(erin.kid)
+    expect((await directory.keyOf(erin.kid))?.kid).toBe(erin.kid)
+    expect(await directory.hasSoundCaps(bob.kid)).toBe(false)
+    for (const work of [() => directory.signerAt(erin.kid, index), () => directory.resolve(erin.kid)])
+      expect(await refusal(work)).toBe('endorser_not_admin')
+    const review = await reviewDirectory(world)
+    expect((await review.signerAt(erin.kid, index)).kid).toBe(erin.kid)
+    expect(await review.capsAt(bob.kid, now())).toEqual(new Set(ADMIN))
+    for (const { kid } of [erin, bob]) expect(await review.hasSoundCaps(kid)).toBe(false)
+    expect(await review.isUntainted(erin.kid)).toBe(false)
+    expect(await review.isUntainted(alice.kid)).toBe(true)
+  })
 })
 
 describe('a policy', () => {
@@ -244,6 +268,10 @@ describe('a policy', () => {
     await append(await setPolicy(world, { rotationGraceMs: 7 }, dave))
     await append(await revoke(world, dave.kid, 'compromised'))
     expect(await codeOf((directory) => directory.policyAt(now()))).toBe('endorser_not_admin')
+    // Whoever reviews it sees what it is; nobody remembers it.
+    const review = await reviewDirectory(world)
+    expect(await review.policyAt(now())).toMatchObject({ rotationGraceMs: 7 })
+    expect(review.policy).toBe(null)
     await append(await setPolicy(world, { rotationGraceMs: 8 }, alice))
     expect(await codeOf((directory) => directory.policyAt(now()))).toBe('accepted')
   })

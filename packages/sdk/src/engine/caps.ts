@@ -1,8 +1,7 @@
 import { type Cap, type Envelope, principalOf } from '@strongroom/protocol'
 import type { Actor, CallerOptions } from './actor.ts'
 import { listOf, membersOf, refuseUnless } from './answers.ts'
-import { reviewing } from './attest.ts'
-import { verifyDirectoryAnswer } from './directory.ts'
+import { asReviewer, verifyDirectoryAnswer } from './directory.ts'
 import { readVerified } from './verified.ts'
 
 // What a key may sign in the directory (docs/reference/protocol.md 4.1): by its record, or by its last caps.set.
@@ -14,23 +13,22 @@ export interface LoggedCaps {
   readonly entry: number
   /** Of its last caps.set; empty where it has none. */
   readonly hash: string
-  /** False where a compromised key vouched for it and nobody has confirmed it since (4.3). */
+  /** False where a compromised key vouched for it, or gave it its caps, and nobody has confirmed it since (4.3, 4.4). */
   readonly isConfirmed: boolean
 }
 
 /** Of the active keys of a principal, also of those that count for nothing: whoever asks may be about to confirm one. */
 export async function readCaps(
-  caller: Actor,
+  actor: Actor,
   principal: string,
   options: CallerOptions = {},
 ): Promise<readonly LoggedCaps[]> {
-  const actor = reviewing(caller)
   return readVerified(
     actor,
     {
       ask: (call) => actor.client.keys.directory({ query: { principals: principal } }, call),
       check: async (answer, pins) => {
-        const directory = await verifyDirectoryAnswer(actor, answer, pins)
+        const directory = await verifyDirectoryAnswer(asReviewer(actor), answer, pins)
         const result: LoggedCaps[] = []
         for (const kid of new Set(listOf(membersOf(answer, 'answer').kids, 'kids').map(String))) {
           refuseUnless(principalOf(kid) === principal, 'unknown_signer', 'the answer names a key of somebody else', {
@@ -40,7 +38,7 @@ export async function readCaps(
           if (entry.status !== 'active') continue
           const caps = [...(await directory.capsAt(kid, directory.view.checkpoint.size))].sort()
           const last = entry.capSets.at(-1)
-          const isConfirmed = await directory.isUntainted(kid)
+          const isConfirmed = (await directory.isUntainted(kid)) && (await directory.hasSoundCaps(kid))
           result.push({ kid, caps, entry: last?.index ?? entry.added, hash: last?.docHash ?? '', isConfirmed })
         }
         return { rounds: [{ directory, heads: [] }], result }

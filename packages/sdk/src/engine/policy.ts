@@ -7,10 +7,11 @@ import {
   type PolicyState,
   type Principal,
   policySet,
+  type VerifiedDirectory,
 } from '@strongroom/protocol'
 import type { Actor, CallerOptions } from './actor.ts'
 import { refuseUnless } from './answers.ts'
-import { verifyDirectoryAnswer } from './directory.ts'
+import { asReviewer, verifyDirectoryAnswer } from './directory.ts'
 import { readVerified } from './verified.ts'
 
 // The policy of the organisation: what is in the log, signed by the quorum of each time.
@@ -31,16 +32,18 @@ export const readPolicy = (actor: Actor, options: CallerOptions = {}): Promise<L
       ask: (call) => actor.client.keys.directory({ query: { principals: actor.identity.key.principal } }, call),
       check: async (answer, pins) => {
         const directory = await verifyDirectoryAnswer(actor, answer, pins)
-        const state = directory.view.states.get(POLICY_NAME) as PolicyState | null | undefined
-        const { policy } = directory
-        const entry = state?.indexes.at(-1)
-        refuseUnless(policy && state && entry !== undefined, 'bad_map_proof', 'the policy is not proven')
-        const result = { policy, version: state.policyVersion, hash: state.policyHash, entry }
-        return { rounds: [{ directory, heads: [] }], result }
+        return { rounds: [{ directory, heads: [] }], result: loggedIn(directory, directory.policy) }
       },
     },
     options,
   )
+
+function loggedIn({ view }: VerifiedDirectory, policy: Policy | null): LoggedPolicy {
+  const state = view.states.get(POLICY_NAME) as PolicyState | null | undefined
+  const entry = state?.indexes.at(-1)
+  refuseUnless(policy && state && entry !== undefined, 'bad_map_proof', 'the policy is not proven')
+  return { policy, version: state.policyVersion, hash: state.policyHash, entry }
+}
 
 export interface PolicyChange {
   /** Whether anything had to be signed for it. */
@@ -53,14 +56,34 @@ const isSame = (one: Policy, other: Policy): boolean => canonicalText(one) === c
 
 type Change = (policy: Policy) => Policy
 
-/** What `change` makes of the policy in force, as its successor with one signature; undefined where it is that already. */
+export interface ReviewedPolicy extends LoggedPolicy {
+  /** False where a compromised key signed it last: until it is signed anew nothing that asks for the policy is done. */
+  readonly isSound: boolean
+}
+
+/** The policy that was logged last, also one that nobody goes by: for whoever looks at it, and signs the next one. */
+export const reviewPolicy = (actor: Actor, options: CallerOptions = {}): Promise<ReviewedPolicy> =>
+  readVerified(
+    actor,
+    {
+      ask: (call) => actor.client.keys.directory({ query: { principals: actor.identity.key.principal } }, call),
+      check: async (answer, pins) => {
+        const directory = await verifyDirectoryAnswer(asReviewer(actor), answer, pins)
+        const logged = loggedIn(directory, await directory.policyAt(Number.POSITIVE_INFINITY))
+        return { rounds: [{ directory, heads: [] }], result: { ...logged, isSound: directory.policy !== null } }
+      },
+    },
+    options,
+  )
+
+/** What `change` makes of the policy in force, as its successor with one signature; undefined where it is that already, and sound. */
 export async function signPolicy(
   { org, identity, now }: Actor,
-  { policy: current, version, hash }: LoggedPolicy,
+  { policy: current, version, hash, isSound = true }: LoggedPolicy & Partial<ReviewedPolicy>,
   change: Change,
 ): Promise<Envelope | undefined> {
   const policy = change(current)
-  if (isSame(policy, current)) return undefined
+  if (isSound && isSame(policy, current)) return undefined
   return makeDocument(policySet, { org, at: now(), policyVersion: version + 1, policy, prev: hash }, [identity])
 }
 

@@ -12,7 +12,7 @@ import {
   principalOf,
 } from '@strongroom/protocol'
 import { type LoggedCaps, readCaps, sendCaps } from '../engine/caps.ts'
-import { readPolicy } from '../engine/policy.ts'
+import { reviewPolicy } from '../engine/policy.ts'
 import type { KeyedPlace } from './core.ts'
 import { ConflictError, ValidationError } from './public-errors.ts'
 import { ensureMetWithout } from './quorums.ts'
@@ -57,7 +57,7 @@ async function ensureTakeable(place: KeyedPlace, { own, others }: Held, to: read
 async function statementOf(place: KeyedPlace, envelope: Envelope, held: Held): Promise<CapsStatement> {
   const { caps: to } = peekDocument(capsSet, envelope).payload
   const { kid: keyId, caps: from, isConfirmed } = held.own
-  const { policy } = await readPolicy(place.actor, place.options)
+  const { policy } = await reviewPolicy(place.actor, place.options)
   // As the log counts them: somebody with two keys signs once.
   const signatures = new Set(envelope.signatures.map(({ keyid }) => principalOf(keyid))).size
   return { statement: envelope, keyId, from, to, isConfirmed, signatures, needed: policy.dirQuorum }

@@ -11,7 +11,7 @@ import {
   principalOf,
 } from '@strongroom/protocol'
 import { adminsAmong } from '../engine/directory.ts'
-import { type LoggedPolicy, readPolicy, sendPolicy, signPolicy } from '../engine/policy.ts'
+import { type ReviewedPolicy, reviewPolicy, sendPolicy, signPolicy } from '../engine/policy.ts'
 import type { KeyedPlace } from './core.ts'
 import { readWholeLog } from './log-verification.ts'
 import { ConflictError, ValidationError } from './public-errors.ts'
@@ -33,14 +33,15 @@ const withQuorums =
     recoverQuorum: recovery ?? policy.recoverQuorum,
   })
 
-const shownOf = ({ policy, version, entry }: LoggedPolicy): LoggedQuorums => ({
+const shownOf = ({ policy, version, entry, isSound }: ReviewedPolicy): LoggedQuorums => ({
   ...quorumsIn(policy),
   entry,
   policyVersion: version,
+  isConfirmed: isSound,
 })
 
 export const quorums = async ({ actor, options }: KeyedPlace): Promise<LoggedQuorums> =>
-  shownOf(await readPolicy(actor, options))
+  shownOf(await reviewPolicy(actor, options))
 
 const PAGE = 100
 
@@ -93,7 +94,7 @@ export async function ensureWithout(place: KeyedPlace, principal: string): Promi
 export async function ensureMetWithout(place: KeyedPlace, principal: string): Promise<void> {
   const { actor, options } = place
   if ((await adminsAmong(actor, [principal], options)).size === 0) return
-  const quorums = quorumsIn((await readPolicy(actor, options)).policy)
+  const quorums = quorumsIn((await reviewPolicy(actor, options)).policy)
   const { size } = await adminsInLog(place)
   if (!Object.values(quorums).includes(size)) return
   const why =
@@ -109,18 +110,20 @@ export async function ensureMetWithout(place: KeyedPlace, principal: string): Pr
   throw new ConflictError({ code: 'quorum_unreachable', ...why }, 409)
 }
 
-async function statementOf(place: KeyedPlace, envelope: Envelope, before: LoggedPolicy): Promise<QuorumStatement> {
-  const [from, to] = [quorumsIn(before.policy), quorumsIn(peekDocument(policySet, envelope).payload.policy)]
+async function statementOf(place: KeyedPlace, envelope: Envelope, before: ReviewedPolicy): Promise<QuorumStatement> {
+  const { policy } = peekDocument(policySet, envelope).payload
+  const [from, to] = [quorumsIn(before.policy), quorumsIn(policy)]
   const administrators = await countAdmins(place)
   ensureReachable(to, administrators)
   // As the log counts them: somebody with two keys signs once.
   const signatures = new Set(envelope.signatures.map(({ keyid }) => principalOf(keyid))).size
-  return { statement: envelope, from, to, administrators, signatures, needed: from.directory }
+  const anew = before.isSound ? null : policy
+  return { statement: envelope, from, to, anew, administrators, signatures, needed: from.directory }
 }
 
 /** The first administrator's step; null where the policy says so already. */
 export async function propose(place: KeyedPlace, to: Partial<Quorums>): Promise<QuorumStatement | null> {
-  const before = await readPolicy(place.actor, place.options)
+  const before = await reviewPolicy(place.actor, place.options)
   const envelope = await signPolicy(place.actor, before, withQuorums(to))
   return envelope ? statementOf(place, envelope, before) : null
 }
@@ -129,7 +132,7 @@ export async function propose(place: KeyedPlace, to: Partial<Quorums>): Promise<
 export async function examine(place: KeyedPlace, statement: unknown): Promise<QuorumStatement> {
   const envelope = envelopeShape(statement, 'statement')
   const { org, policyVersion, policy, prev } = peekDocument(policySet, envelope).payload
-  const before = await readPolicy(place.actor, place.options)
+  const before = await reviewPolicy(place.actor, place.options)
   if (org !== place.actor.org || policyVersion !== before.version + 1 || prev !== before.hash)
     throw new ConflictError(
       {
@@ -160,5 +163,6 @@ export async function countersign(place: KeyedPlace, statement: unknown): Promis
 /** The last step, by the administrator who made it. */
 export async function send(place: KeyedPlace, statement: unknown): Promise<LoggedQuorums> {
   const { statement: envelope, to } = await examine(place, statement)
-  return shownOf(await sendPolicy(place.actor, envelope, withQuorums(to), place.options))
+  await sendPolicy(place.actor, envelope, withQuorums(to), place.options)
+  return quorums(place)
 }

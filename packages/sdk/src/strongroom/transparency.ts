@@ -1,4 +1,4 @@
-import type { Cap, Envelope, OrgTrust } from '@strongroom/protocol'
+import type { Cap, Envelope, OrgTrust, Policy } from '@strongroom/protocol'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core } from './core.ts'
 
@@ -139,6 +139,8 @@ export interface LoggedQuorums extends Quorums {
   /** The entry of the log that set this policy. */
   readonly entry: number
   readonly policyVersion: number
+  /** False where a compromised key signed the policy last: nothing goes by it until it is signed anew. */
+  readonly isConfirmed: boolean
 }
 
 /** The next policy on its way to enough signatures. */
@@ -147,6 +149,8 @@ export interface QuorumStatement {
   readonly statement: Envelope
   readonly from: Quorums
   readonly to: Quorums
+  /** The whole policy, where a compromised key signed the one in force: all of it is signed anew, and to be looked at; else null. */
+  readonly anew: Policy | null
   readonly signatures: number
   readonly needed: number
   /** So many people could sign, by the verified log. */
@@ -159,7 +163,7 @@ export interface KeyCaps {
   readonly caps: readonly Cap[]
   /** The entry of the log that says so. */
   readonly entry: number
-  /** False where a compromised key vouched for it and nobody has confirmed it since: nothing it signs counts. */
+  /** False where a compromised key vouched for it, or gave it its caps, and nobody has confirmed it since: nothing it signs counts. */
   readonly isConfirmed: boolean
 }
 
