@@ -131,7 +131,7 @@ export const items = {
     body: closed({ from: CommitBody, to: CommitBody }),
     bodyLimit: COMMIT_LIMIT,
     response: closed({ index: CommitReceipt.properties.index, from: CommitReceipt, to: CommitReceipt }),
-    errors: ['vault_item_not_found', ...commitErrors],
+    errors: ['vault_item_not_found', 'attachment_mismatch', ...commitErrors],
   },
   archive: {
     api: 'machine',

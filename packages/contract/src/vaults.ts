@@ -103,7 +103,7 @@ export const vaults = {
     bodyLimit: 16_777_216,
     status: 201,
     response: CommitReceipt,
-    errors: commitErrors,
+    errors: [...commitErrors, 'attachment_mismatch'],
   },
   wrappedKey: {
     api: 'machine',

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { MAX_PARTS, PART_BYTES } from '@strongroom/contract'
 import {
+  type AssetContent,
   assetRowOf,
   buildCommit,
   makeAssetCheckpoint,
@@ -31,7 +32,7 @@ import { currentDek, edit, makeVault, openVault, writeItems } from '../../../tes
 import { inOrg } from '../../context.ts'
 
 // Catches: an attachment shown to somebody the access list does not name, or after it was archived; an upload that another writer goes
-// on with; parts put together that are not what was sent; content that stays behind when its item moves. Seen red: the filter by
+// on with; parts put together that are not what was sent; content that stays behind when its item moves, or that nobody uploaded and comes along with it. Seen red: the filter by
 // starter left out of uploads, attachments of archived items and unlisted ones shown, gaps between parts taken.
 
 let world: AttachmentWorld
@@ -139,8 +140,6 @@ it('keeps the object when its item moves: nobody of the old vault gets it, reade
   const at = Date.now()
   const place = { org: alice.orgId, vaultId: to, assetId, assetVersion: 1 }
   const content = await rewrapAsset(asset, await currentDek(alice, vaultId), await currentDek(alice, to))
-  const envelope = await makeAssetCheckpoint({ place, itemId: 'itm_mover', content, at }, alice.identity)
-  const row = assetRowOf(envelope, { place, itemId: 'itm_mover' })
   const plan = await planItem(
     await currentDek(alice, to),
     undefined,
@@ -152,11 +151,17 @@ it('keeps the object when its item moves: nobody of the old vault gets it, reade
     const input = { org: alice.orgId, at, vaultId: id, base: head, content, terms: termsOf(head.payload), ...more }
     return (await buildCommit(input, alice.identity)).commit
   }
-  const body = {
-    from: await half(vaultId, { moved: ['itm_mover'] }),
-    to: await half(to, { items: [item], assets: [{ row, envelope }] }),
+  const moveWith = async (content: AssetContent) => {
+    const envelope = await makeAssetCheckpoint({ place, itemId: 'itm_mover', content, at }, alice.identity)
+    const row = assetRowOf(envelope, { place, itemId: 'itm_mover' })
+    const from = await half(vaultId, { moved: ['itm_mover'] })
+    const body = { from, to: await half(to, { items: [item], assets: [{ row, envelope }] }) }
+    return alice.client.items.move({ params: { id: 'itm_mover' }, body })
   }
-  await alice.client.items.move({ params: { id: 'itm_mover' }, body })
+  const stored = await world.stored()
+  expect(await codeOf(moveWith({ ...content, ciphertextHash: 'A'.repeat(43) }))).toBe('attachment_mismatch')
+  expect(await world.stored()).toBe(stored)
+  await moveWith(content)
   expect((await download(h.url, alice, to, assetId)).plaintext.equals(plaintext)).toBe(true)
   expect(await key()).toEqual(before)
   expect(await outcomes([vaultId, to].map((id) => ticketOf(bot, id, assetId)))).toEqual([
