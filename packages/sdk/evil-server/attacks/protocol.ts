@@ -37,7 +37,7 @@ export const PROTOCOL_ATTACKS: readonly Attack[] = [
   ),
   changing<EnvironmentBody>(
     ENV,
-    ['P14', 'ghost-reader-logged', 'the same, and the log takes the list', 'ACCESS_LIST', 'bad_signature'],
+    ['P14', 'ghost-reader-logged', 'the same, and the log takes the list', 'ACCESS_LIST', 'bad_signature vault_fork'],
     async ({ signed }, power) => {
       rewrite(signed.acl, { acl: withReader(payloadOf(signed.acl).acl, 'user:ghost') })
       const name = vaultName(signed.vaultId)
