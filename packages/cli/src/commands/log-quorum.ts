@@ -1,3 +1,4 @@
+import { shellLine } from '@strongroom/contract'
 import type { QuorumStatement, Quorums } from '@strongroom/sdk'
 import type { Cli } from '../cli.ts'
 import { CliError } from '../errors/cli-error.ts'
@@ -59,7 +60,7 @@ async function show(cli: Cli): Promise<Result> {
   const { directory, recovery, entry, policyVersion, isConfirmed } = data
   if (!isConfirmed)
     cli.say(
-      `a compromised key signed this policy: nothing goes by it until it is signed anew: strongroom log quorum --directory ${directory}`,
+      `a compromised key signed this policy: nothing goes by it until it is signed anew: ${shellLine`strongroom log quorum --directory ${directory}`}`,
     )
   const rows = [
     ['directory', `${directory} of the directory administrators sign a policy, or what a key may do`],
