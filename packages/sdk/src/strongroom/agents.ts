@@ -186,11 +186,11 @@ export function agentsOf(core: Core): Agents {
   return {
     list: ({ status, ...params } = {}, options) =>
       numberedPages(
-        (page, more) =>
-          core.run(more, async ({ client, options: call }) => {
-            const { agents, meta } = await client.agents.list({ query: { ...page, ...(status && { status }) } }, call)
-            return { rows: agents.map((await rows()).agentOf), meta }
-          }),
+        core,
+        async (page, client, call) => {
+          const { agents, meta } = await client.agents.list({ query: { ...page, ...(status && { status }) } }, call)
+          return { data: agents.map((await rows()).agentOf), meta }
+        },
         params,
         options,
       ),

@@ -46,28 +46,12 @@ export const billingOf = (core: Core): Billing => ({
   balance: (options) => core.call(options, ({ client, options: call }) => client.billing.balance({}, call)),
   readiness: (options) => core.call(options, ({ client, options: call }) => client.billing.readiness({}, call)),
   transactions: (params = {}, options) =>
-    numberedPages(
-      (query, more) =>
-        core.run(more, async ({ client, options: call }) => {
-          const { data, meta } = await client.billing.creditTransactions({ query }, call)
-          return { rows: data, meta }
-        }),
-      params,
-      options,
-    ),
+    numberedPages(core, (query, client, call) => client.billing.creditTransactions({ query }, call), params, options),
 })
 
 export const budgetsOf = (core: Core): Budgets => ({
   list: (params = {}, options) =>
-    numberedPages(
-      (query, more) =>
-        core.run(more, async ({ client, options: call }) => {
-          const { data, meta } = await client.budgets.list({ query }, call)
-          return { rows: data, meta }
-        }),
-      params,
-      options,
-    ),
+    numberedPages(core, (query, client, call) => client.budgets.list({ query }, call), params, options),
   create: (body, options) => core.call(options, ({ client, options: call }) => client.budgets.create({ body }, call)),
   update: (id, body, options) =>
     core.call(options, ({ client, options: call }) => client.budgets.update({ params: { id }, body }, call)),

@@ -25,12 +25,12 @@ export interface Charges {
 export const chargesOf = (core: Core): Charges => ({
   charges: ({ page, limit, ...filter } = {}, options) =>
     numberedPages(
-      (place, more) =>
-        core.run(more, async ({ client, options: call }) => {
-          const query = { ...filter, ...place }
-          const { licenses, meta } = await client.billing.distributorCharges({ query }, call)
-          return { rows: licenses, meta }
-        }),
+      core,
+      async (place, client, call) => {
+        const query = { ...filter, ...place }
+        const { licenses, meta } = await client.billing.distributorCharges({ query }, call)
+        return { data: licenses, meta }
+      },
       { ...(page !== undefined && { page }), ...(limit !== undefined && { limit }) },
       options,
     ),

@@ -48,11 +48,11 @@ export function fundingOf(core: Core): Funding {
       ),
     intents: (params = {}, options) =>
       numberedPages(
-        (query, more) =>
-          core.run(more, async ({ client, options: call }) => {
-            const { data, meta } = await client.funding.listIntents({ query }, call)
-            return { rows: data.map(intentOf), meta }
-          }),
+        core,
+        async (query, client, call) => {
+          const { data, meta } = await client.funding.listIntents({ query }, call)
+          return { data: data.map(intentOf), meta }
+        },
         params,
         options,
       ),

@@ -24,7 +24,7 @@ export interface TenantContext {
 }
 
 /** Refuses an answer that says this client is somebody else, or of another organisation, than its keys and its anchor say. */
-export function ensureSelf({ principal, privateKey, trustAnchor }: Config, said: { id?: string; org: string }): void {
+function ensureSelf({ principal, privateKey, trustAnchor }: Config, said: { id?: string; org: string }): void {
   const own = principal ?? (typeof privateKey === 'object' ? privateKey.key.principal : undefined)
   const org = trustAnchor === undefined ? undefined : parseTrustAnchor(trustAnchor).org
   const isOther = (mine: string | undefined, theirs: string | undefined): boolean =>
@@ -39,25 +39,28 @@ export function ensureSelf({ principal, privateKey, trustAnchor }: Config, said:
   })
 }
 
-export const principalInfo = (me: Output<typeof routes.me>): PrincipalInfo => ({
-  kind: me.principal.type,
-  id: me.principal.id,
-  name: me.principal.name,
-  org: me.org.orgId,
-  ...(me.tenant && { tenant: me.tenant.domainTenantId }),
-  authMethod: me.authMethod,
-  permissions: me.permissions,
-  orgRoles: me.orgRoles,
-  tenantRoles: me.tenantRoles,
-  warnings: me.warnings.map(({ message }) => message),
-})
+export function ensuredInfo(config: Config, me: Output<typeof routes.me>): PrincipalInfo {
+  const info = {
+    kind: me.principal.type,
+    id: me.principal.id,
+    name: me.principal.name,
+    org: me.org.orgId,
+    ...(me.tenant && { tenant: me.tenant.domainTenantId }),
+    authMethod: me.authMethod,
+    permissions: me.permissions,
+    orgRoles: me.orgRoles,
+    tenantRoles: me.tenantRoles,
+    warnings: me.warnings.map(({ message }) => message),
+  }
+  ensureSelf(config, info)
+  return info
+}
 
-export const tenantContext = ({
-  orgId,
-  domainTenantId,
-  tenant,
-}: Output<typeof routes.tenantContext>): TenantContext => ({
-  org: orgId,
-  domainTenantId,
-  name: tenant?.name ?? null,
-})
+export function ensuredContext(
+  config: Config,
+  { orgId, domainTenantId, tenant }: Output<typeof routes.tenantContext>,
+): TenantContext {
+  const context = { org: orgId, domainTenantId, name: tenant?.name ?? null }
+  ensureSelf(config, context)
+  return context
+}

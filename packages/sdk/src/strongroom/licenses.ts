@@ -128,15 +128,7 @@ export const licensesOf = (core: Core): Licenses => ({
   buy: (order, options) => core.keyed(options, async (place) => (await work()).buy(core, place, order)),
   purchase: (id, options) => core.call(options, async (scope) => (await work()).purchase(core, scope, id)),
   list: (params = {}, options) =>
-    numberedPages(
-      (query, more) =>
-        core.run(more, async ({ client, options: call }) => {
-          const { data, meta } = await client.licenses.list({ query }, call)
-          return { rows: data, meta }
-        }),
-      params,
-      options,
-    ),
+    numberedPages(core, (query, client, call) => client.licenses.list({ query }, call), params, options),
   env: (license, options) =>
     core.keyed(options, async (place) => (await import('./license-env.ts')).licenseEnv(core, place, license, options)),
   terminate: (license, params = {}, options) =>

@@ -47,25 +47,9 @@ export function monitoringOf(core: Core): Monitoring {
     )
   return {
     requests: (params = {}, options) =>
-      numberedPages(
-        (query, more) =>
-          core.run(more, async ({ client, options: call }) => {
-            const { data, meta } = await client.monitoring.requestEvents({ query }, call)
-            return { rows: data, meta }
-          }),
-        params,
-        options,
-      ),
+      numberedPages(core, (query, client, call) => client.monitoring.requestEvents({ query }, call), params, options),
     audit: (params = {}, options) =>
-      numberedPages(
-        (query, more) =>
-          core.run(more, async ({ client, options: call }) => {
-            const { data, meta } = await client.monitoring.auditEvents({ query }, call)
-            return { rows: data, meta }
-          }),
-        params,
-        options,
-      ),
+      numberedPages(core, (query, client, call) => client.monitoring.auditEvents({ query }, call), params, options),
     activity,
     tail: async function* (options) {
       const { tail } = await import('./tail.ts')

@@ -1,4 +1,6 @@
-import { type ApiPromise, apiPromise, type RequestOptions, type runCall } from './call.ts'
+import type { Client } from '../client.ts'
+import { type ApiPromise, apiPromise, type RequestOptions, type runCall, type Scope } from './call.ts'
+import type { Core } from './core.ts'
 
 export interface PageMeta {
   readonly total: number
@@ -90,23 +92,25 @@ const LARGEST = 100
 
 /** For routes with numbered pages. A server that ignores the number answers everything at once, and that is all. */
 export function numberedPages<T>(
-  fetchPage: (
-    query: { page: number; limit: number },
-    options: RequestOptions,
-  ) => ReturnType<typeof runCall<NumberedRows<T>>>,
+  core: Core,
+  ask: (query: PageQuery, client: Client, call: Scope['options']) => Promise<NumberedRows<T>>,
   { page = 1, limit = LARGEST }: ListParams,
   options: RequestOptions = {},
 ): PagePromise<T> {
-  const fetchRows: FetchRows<T, number> = async (number, more) => {
-    const { data: answer, exchange } = await fetchPage({ page: number, limit }, more)
-    const { rows, meta } = answer
-    const next = meta && meta.page < meta.totalPages ? meta.page + 1 : undefined
-    return { data: { data: rows, meta, next }, exchange }
-  }
+  const fetchRows: FetchRows<T, number> = (number, more) =>
+    core.run(more, async ({ client, options: call }) => {
+      const { data, meta } = await ask({ page: number, limit }, client, call)
+      return { data, meta, next: meta && meta.page < meta.totalPages ? meta.page + 1 : undefined }
+    })
   return pagePromise(fetchRows, page, options)
 }
 
+export interface PageQuery {
+  readonly page: number
+  readonly limit: number
+}
+
 export interface NumberedRows<T> {
-  readonly rows: readonly T[]
+  readonly data: readonly T[]
   readonly meta?: PageMeta | undefined
 }

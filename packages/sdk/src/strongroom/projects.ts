@@ -51,11 +51,11 @@ export function projectsOf(core: Core): Projects {
   return {
     list: (params = {}, options) =>
       numberedPages(
-        (query, more) =>
-          core.run(more, async ({ client, options: call }) => {
-            const { data, meta } = await client.projects.list({ query }, call)
-            return { rows: data.map((await changes()).listed), meta }
-          }),
+        core,
+        async (query, client, call) => {
+          const { data, meta } = await client.projects.list({ query }, call)
+          return { data: data.map((await changes()).listed), meta }
+        },
         params,
         options,
       ),

@@ -4,7 +4,7 @@ import { type Billing, type Budgets, billingOf, budgetsOf, type Domains, domains
 import type { ApiPromise, RequestOptions } from './call.ts'
 import { type Core, makeCore } from './core.ts'
 import { type Feedback, feedbackOf } from './feedback.ts'
-import { ensureSelf, type PrincipalInfo, principalInfo, type TenantContext, tenantContext } from './identity.ts'
+import type { PrincipalInfo, TenantContext } from './identity.ts'
 import { type Items, itemsOf } from './items.ts'
 import { type Licenses, licensesOf } from './licenses.ts'
 import { type Monitoring, monitoringOf } from './monitoring.ts'
@@ -107,17 +107,15 @@ export class Strongroom {
 
   me(options?: RequestOptions): ApiPromise<PrincipalInfo> {
     return this.#core.call(options, async ({ client, config, options: call }) => {
-      const info = principalInfo(await client.identity.me({}, call))
-      ensureSelf(config, info)
-      return info
+      const { ensuredInfo } = await import('./identity.ts')
+      return ensuredInfo(config, await client.identity.me({}, call))
     })
   }
 
   tenantContext(options?: RequestOptions): ApiPromise<TenantContext> {
     return this.#core.call(options, async ({ client, config, options: call }) => {
-      const context = tenantContext(await client.identity.tenantContext({}, call))
-      ensureSelf(config, context)
-      return context
+      const { ensuredContext } = await import('./identity.ts')
+      return ensuredContext(config, await client.identity.tenantContext({}, call))
     })
   }
 

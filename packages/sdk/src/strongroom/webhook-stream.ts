@@ -1,28 +1,14 @@
-import { API_PREFIX, ERRORS } from '@strongroom/contract'
+import { API_PREFIX } from '@strongroom/contract'
 import { orAborted, pause } from '../engine/queue.ts'
 import type { WebhookEvent } from '../webhooks.ts'
-import type { Scope } from './call.ts'
 import type { Core } from './core.ts'
 import { eventsIn } from './events.ts'
-import { ConnectionError, NotFoundError } from './public-errors.ts'
+import { ConnectionError } from './public-errors.ts'
 import { StrongroomError } from './strongroom-error.ts'
 import { ensureNoRedirect, refusalIn, requestHeaders } from './transport.ts'
-import type { ListenOptions, WebhookEndpoint, WebhookMessage } from './webhooks.ts'
+import type { ListenOptions, WebhookMessage } from './webhooks.ts'
 
-// Parts of the webhooks that most clients never load.
-
-/** More than a key can have, so that one page is all. */
-const ALL = 100
-
-/** Of the list: a key has few, and there is no route for one. */
-export async function findEndpoint({ client, options }: Scope, id: string): Promise<WebhookEndpoint> {
-  const { data } = await client.webhooks.list({ query: { page: 1, limit: ALL } }, options)
-  const found = data.find(({ webhookId }) => webhookId === id)
-  if (found) return found
-  const code = 'webhook_not_found'
-  const { status, message, hint } = ERRORS[code]
-  throw new NotFoundError({ code, message, hint }, status)
-}
+// What an endpoint would be sent, over a stream that is taken up again where it broke off.
 
 const FIRST_PAUSE_MS = 500
 const LONGEST_PAUSE_MS = 30_000

@@ -10,8 +10,7 @@ import type { WebhookEvent } from '../webhooks.ts'
 import type { ApiPromise, RequestOptions } from './call.ts'
 import type { Core } from './core.ts'
 import { type ListParams, numberedPages, type PagePromise } from './pages.ts'
-import { ConfigError } from './public-errors.ts'
-import { Secret } from './secret.ts'
+import type { Secret } from './secret.ts'
 
 // Endpoints that are told what happens. They belong to the key that makes them; `verifyWebhook` is for whoever receives.
 
@@ -72,33 +71,16 @@ export interface Webhooks {
   listen(options?: ListenOptions): AsyncIterable<WebhookMessage>
 }
 
-function withSecret({ secret, secretRedacted, ...endpoint }: Output<typeof routes.create>): CreatedWebhook {
-  if (secretRedacted)
-    throw new ConfigError('this call was made before: its secret was shown then, and is not shown twice', {
-      code: 'secret_already_shown',
-      hint: 'Make a new one with webhooks.rotateSecret.',
-    })
-  const ref = `signing secret of webhook ${endpoint.webhookId}`
-  const signingSecret = secret === null ? undefined : new Secret(secret, { ref, name: 'signing secret' })
-  return { endpoint, signingSecret }
-}
-
-const stream = () => import('./webhook-stream.ts')
+const rows = () => import('./webhook-rows.ts')
 
 export const webhooksOf = (core: Core): Webhooks => ({
   list: (params = {}, options) =>
-    numberedPages(
-      (query, more) =>
-        core.run(more, async ({ client, options: call }) => {
-          const { data, meta } = await client.webhooks.list({ query }, call)
-          return { rows: data, meta }
-        }),
-      params,
-      options,
-    ),
-  get: (id, options) => core.call(options, async (scope) => (await stream()).findEndpoint(scope, id)),
+    numberedPages(core, (query, client, call) => client.webhooks.list({ query }, call), params, options),
+  get: (id, options) => core.call(options, async (scope) => (await rows()).findEndpoint(scope, id)),
   create: (body, options) =>
-    core.call(options, async ({ client, options: call }) => withSecret(await client.webhooks.create({ body }, call))),
+    core.call(options, async ({ client, options: call }) =>
+      (await rows()).withSecret(await client.webhooks.create({ body }, call)),
+    ),
   update: (id, body, options) =>
     core.call(options, ({ client, options: call }) => client.webhooks.update({ params: { id }, body }, call)),
   delete: (id, options) =>
@@ -109,12 +91,9 @@ export const webhooksOf = (core: Core): Webhooks => ({
     core.call(options, ({ client, options: call }) => client.webhooks.test({ params: { id }, body }, call)),
   deliveries: (id, { state, ...params } = {}, options) =>
     numberedPages(
-      (page, more) =>
-        core.run(more, async ({ client, options: call }) => {
-          const query = { ...page, ...(state && { state }) }
-          const { data, meta } = await client.webhooks.deliveries({ params: { id }, query }, call)
-          return { rows: data, meta }
-        }),
+      core,
+      (page, client, call) =>
+        client.webhooks.deliveries({ params: { id }, query: { ...page, ...(state && { state }) } }, call),
       params,
       options,
     ),
@@ -124,11 +103,11 @@ export const webhooksOf = (core: Core): Webhooks => ({
     core.call(options, ({ client, options: call }) => client.webhooks.redeliver({ params: { id, deliveryId } }, call)),
   rotateSecret: (id, options) =>
     core.call(options, async ({ client, options: call }) =>
-      withSecret(await client.webhooks.rotateSecret({ params: { id } }, call)),
+      (await rows()).withSecret(await client.webhooks.rotateSecret({ params: { id } }, call)),
     ),
   eventTypes: (options) =>
     core.call(options, async ({ client, options: call }) => (await client.webhooks.eventTypes({}, call)).data),
   listen: async function* (options) {
-    yield* (await stream()).listenAsWebhook(core, options)
+    yield* (await import('./webhook-stream.ts')).listenAsWebhook(core, options)
   },
 })
