@@ -15,6 +15,7 @@ import { DAY_MS, endPurchase } from './waiting.ts'
 
 /** Whoever has to buy again hears of it so long before. */
 const NOTICE_MS = 7 * DAY_MS
+export const noticeAt = (at: Date): Date => later(at, NOTICE_MS)
 /** So long before the end the money for the next period is held. */
 const AHEAD_MS = DAY_MS
 
@@ -29,7 +30,7 @@ function asksAt({ periodStart, periodEnd }: EndingLicense): Date {
 export const takeEndingTurn = ({ deps, worker, providers }: Works): Promise<boolean> =>
   worker.kysely.transaction().execute(async (db) => {
     const at = deps.now()
-    const license = await claimEnding(db, later(at, NOTICE_MS))
+    const license = await claimEnding(db, noticeAt(at))
     if (!license) return false
     const { orgId, tenantId, buyer, instanceId, periodEnd } = license
     const canRenew = providers.get(license.provider)?.renew !== undefined

@@ -3,6 +3,7 @@ import type { Envelope, HandoffLabel, KeyBundle } from '@strongroom/protocol'
 import { sql, type Updateable } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { LicensePurchaseTable } from '../../db/schema.ts'
+import { dueAt } from './due-store.ts'
 import { insertTransition } from './transition-store.ts'
 
 export type PurchaseState = Purchase['status']
@@ -102,7 +103,7 @@ export async function claimPurchase(
     update license_purchase set lease_until = ${new Date(at.getTime() + leaseMs)}
     where (org_id, purchase_id) in (
       select org_id, purchase_id from license_purchase
-      where next_at <= ${at} and (lease_until is null or lease_until <= ${at}) and provider <> all(${[...busy]}::text[])
+      where ${dueAt(at)} and provider <> all(${[...busy]}::text[])
       order by next_at limit 1 for update skip locked)
     returning ${COLUMNS}`.execute(db)
   return rows[0]

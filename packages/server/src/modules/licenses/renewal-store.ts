@@ -1,6 +1,7 @@
 import { sql, type Updateable } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { LicenseRenewalTable } from '../../db/schema.ts'
+import { dueAt, endingBefore, overAt } from './due-store.ts'
 import { notBusy } from './instance-store.ts'
 import type { RenewalState } from './renewal-machine.ts'
 import { insertTransition } from './transition-store.ts'
@@ -36,7 +37,7 @@ const COLUMNS = sql`r.org_id as "orgId", r.renewal_id as "renewalId", r.instance
   i.instance_ref as "instanceRef", i.quantity, i.status as "licenseStatus", f.starts_at as anchor, p.purchase_id as "purchaseId",
   p.principal, p.hold_no as "holdNo", p.subjects`
 
-/** Licences whose period ends before then, and that nothing was decided about. */
+/** A licence whose period ends, and that nothing was decided about. */
 export interface EndingLicense {
   readonly orgId: string
   readonly instanceId: string
@@ -57,10 +58,7 @@ export async function claimEnding(db: Db, before: Date): Promise<EndingLicense |
       i.period_start as "periodStart", i.period_end as "periodEnd", (select max(l.period_no) + 1 from license_period l
         where l.org_id = i.org_id and l.instance_id = i.instance_id) as "periodNo"
     from license_instance i
-    where i.status = 'active' and i.period_end <= ${before}
-      and not exists (select 1 from license_renewal r
-        where r.org_id = i.org_id and r.instance_id = i.instance_id and r.starts_at = i.period_end)
-      and exists (select 1 from license_period l where l.org_id = i.org_id and l.instance_id = i.instance_id)
+    where ${endingBefore(before)}
     order by i.period_end limit 1 for update of i skip locked`.execute(db)
   return rows[0]
 }
@@ -69,19 +67,12 @@ export type OverLicense = Pick<EndingLicense, 'orgId' | 'instanceId' | 'tenantId
   readonly purchaseId: string
 }
 
-/** One whose period has ended without a next one; also where its termination has come to a stop and nothing was begun for the next. */
 export async function claimOver(db: Db, at: Date): Promise<OverLicense | undefined> {
   const { rows } = await sql<OverLicense>`
     select i.org_id as "orgId", i.instance_id as "instanceId", i.tenant_id as "tenantId", i.principal as buyer,
       i.period_end as "periodEnd", i.purchase_id as "purchaseId"
     from license_instance i
-    where i.status in ('active', 'terminating') and i.period_end <= ${at} and (
-      i.status = 'active' and exists (select 1 from license_renewal r
-        where r.org_id = i.org_id and r.instance_id = i.instance_id and r.starts_at = i.period_end and r.state = 'lapsed')
-      or i.status = 'terminating' and exists (select 1 from license_termination t
-        where t.org_id = i.org_id and t.instance_id = i.instance_id and t.state in ('failed', 'in_review') and t.replaced_by is null)
-      and not exists (select 1 from license_renewal r
-        where r.org_id = i.org_id and r.instance_id = i.instance_id and r.state in ('reserved', 'renewing', 'in_review')))
+    where ${overAt(at)}
     order by i.period_end limit 1 for update of i skip locked`.execute(db)
   return rows[0]
 }
@@ -120,7 +111,7 @@ export async function claimRenewal(
     update license_renewal set lease_until = ${new Date(at.getTime() + leaseMs)}
     where (org_id, renewal_id) in (
       select org_id, renewal_id from license_renewal t
-      where next_at <= ${at} and (lease_until is null or lease_until <= ${at}) and ${notBusy(busy)}
+      where ${dueAt(at)} and ${notBusy(busy)}
       order by next_at limit 1 for update skip locked)
     returning org_id as "orgId", renewal_id as "renewalId"`.execute(db)
   return rows[0]

@@ -2,6 +2,7 @@ import type { Termination } from '@strongroom/contract'
 import { sql, type Updateable } from 'kysely'
 import type { Db } from '../../db/database.ts'
 import type { LicenseTerminationTable } from '../../db/schema.ts'
+import { dueAt } from './due-store.ts'
 import { notBusy } from './instance-store.ts'
 import { insertTransition } from './transition-store.ts'
 
@@ -88,7 +89,7 @@ export async function claimTermination(
     update license_termination set lease_until = ${new Date(at.getTime() + leaseMs)}
     where (org_id, termination_id) in (
       select org_id, termination_id from license_termination t
-      where next_at <= ${at} and (lease_until is null or lease_until <= ${at}) and ${notBusy(busy)}
+      where ${dueAt(at)} and ${notBusy(busy)}
       order by next_at limit 1 for update skip locked)
     returning ${COLUMNS}`.execute(db)
   return rows[0]

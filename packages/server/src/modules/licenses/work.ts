@@ -2,7 +2,8 @@ import type { Deps } from '../../context.ts'
 import type { Database } from '../../db/database.ts'
 import { makeProviders } from '../../licenses/providers.ts'
 import { type Repeating, repeat } from '../../telemetry/repeat.ts'
-import { takeEndingTurn, takeExpiryTurn } from './expiry.ts'
+import { isAnythingDue } from './due-store.ts'
+import { noticeAt, takeEndingTurn, takeExpiryTurn } from './expiry.ts'
 import { claimPurchaseTurn } from './purchase-turn.ts'
 import { claimRenewalTurn } from './renewal-turn.ts'
 import { claimTerminationTurn } from './termination-turn.ts'
@@ -50,6 +51,8 @@ export function makeLicenseWorker(
   }
   return {
     turn: async () => {
+      const at = works.deps.now()
+      if (!(await isAnythingDue(works.worker, at, noticeAt(at)))) return
       await beginAll(claimPurchaseTurn)
       await beginAll(claimTerminationTurn)
       await takeAll(takeEndingTurn)
