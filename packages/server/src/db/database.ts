@@ -29,6 +29,8 @@ const SETTINGS: Readonly<Record<string, string>> = {
   plan_cache_mode: 'force_custom_plan',
   // Compiling a statement costs more than any of ours takes to run.
   jit: 'off',
+  // Ours find less with every step. Taken for ten times as much, they make room for millions of rows each time, and clear it.
+  recursive_worktable_factor: '0.001',
   timezone: 'UTC',
   application_name: 'strongroom',
 }
