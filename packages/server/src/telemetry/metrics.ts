@@ -23,12 +23,14 @@ export function makeRequestMetrics(): RequestMetrics {
   const all = new Map<string, Series>()
   return {
     count: (method, route, status, durationMs) => {
-      const key = `${method} ${route} ${Math.floor(status / 100)}`
-      const labels = all.has(key)
-        ? ''
-        : `method=${quote(METHODS.has(method) ? method : 'other')},route=${quote(route)},status="${Math.floor(status / 100)}xx"`
-      const series = all.get(key) ?? { labels, requests: 0, seconds: 0, buckets: EDGES_SECONDS.map(() => 0) }
-      all.set(key, series)
+      const kind = Math.floor(status / 100)
+      const key = `${method} ${route} ${kind}`
+      let series = all.get(key)
+      if (!series) {
+        const labels = `method=${quote(METHODS.has(method) ? method : 'other')},route=${quote(route)},status="${kind}xx"`
+        series = { labels, requests: 0, seconds: 0, buckets: EDGES_SECONDS.map(() => 0) }
+        all.set(key, series)
+      }
       const seconds = durationMs / 1000
       series.requests++
       series.seconds += seconds

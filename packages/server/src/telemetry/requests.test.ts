@@ -6,6 +6,7 @@ import { openDatabase } from '../db/database.ts'
 import { makeBatch } from './batch.ts'
 import { productsOf, truncateAddress } from './caller.ts'
 import { BUCKETS, bucketOf, quantileMs, upperEdgeMs } from './histogram.ts'
+import { makeMinutes } from './minutes.ts'
 import { flushRequests, startRequestFlush } from './requests.ts'
 import { RETENTION_DAYS, removeOld } from './store.ts'
 import type { RequestRow } from './telemetry.ts'
@@ -104,7 +105,7 @@ describe('a request of a known principal', () => {
     const halves = [h.deps.telemetry.requests.take(30), h.deps.telemetry.requests.take(30)].map((rows) => {
       const requests = makeBatch<RequestRow>({ capacity: 1000, crowd: 500 })
       for (const row of rows) requests.add(row)
-      return { ...h.deps, telemetry: { ...h.deps.telemetry, requests } }
+      return { ...h.deps, telemetry: { ...h.deps.telemetry, requests, minutes: makeMinutes() } }
     })
     await Promise.all(halves.map((deps) => flushRequests(deps, h.worker)))
     await sibling.close()
@@ -176,6 +177,8 @@ it('writes at once when 2000 rows wait, and what is left when it stops', async (
   h.deps.telemetry.requests.add({ ...row, eventId: 'evt_last' })
   await flushing.stop()
   expect(await rowsOf('agent:crowd')).toHaveLength(2001)
+  const minutes = await minutesOf('agent:crowd')
+  expect(minutes.reduce((sum, { requests }) => sum + requests, 0)).toBe(2001)
 })
 
 it('keeps no more rows than its bound, and counts the others', () => {

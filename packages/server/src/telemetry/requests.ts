@@ -87,36 +87,66 @@ function logRequest(
 
 const ROWS_PER_WRITE = 2000
 
+type Flushing = Pick<Deps, 'telemetry' | 'log'>
+
+function lose({ telemetry, log }: Flushing, count: number, error: unknown): void {
+  telemetry.requests.lose(count)
+  log.warn({ event: 'telemetry_dropped', count, code: (error as { code?: string }).code })
+}
+
 /** Writes what waits. A batch that cannot be written is counted and gone: telemetry never piles up in front of requests. */
-export async function flushRequests(
-  { telemetry, log }: Pick<Deps, 'telemetry' | 'log'>,
-  worker: Database,
-): Promise<void> {
-  while (telemetry.requests.waiting > 0) {
-    const rows = telemetry.requests.take(ROWS_PER_WRITE)
+async function flushRows(deps: Flushing, worker: Database): Promise<void> {
+  const { requests, minutes } = deps.telemetry
+  while (requests.waiting > 0) {
+    const rows = requests.take(ROWS_PER_WRITE)
     try {
-      await worker.kysely.transaction().execute(async (db) => {
-        await store.insertRequests(db, rows)
-        await store.addToMinutes(db, rows)
-      })
+      await worker.kysely.transaction().execute((db) => store.insertRequests(db, rows))
     } catch (error) {
-      telemetry.requests.lose(rows.length)
-      log.warn({ event: 'telemetry_dropped', count: rows.length, code: (error as { code?: string }).code })
-      return
+      return lose(deps, rows.length, error)
     }
+    minutes.add(rows)
   }
 }
 
-const FLUSH_MS = 500
+async function flushMinutes(deps: Flushing, worker: Database): Promise<void> {
+  const minutes = deps.telemetry.minutes.take()
+  if (minutes.length === 0) return
+  try {
+    await worker.kysely.transaction().execute((db) => store.addToMinutes(db, minutes))
+  } catch (error) {
+    const count = minutes.reduce((sum, { requests }) => sum + requests, 0)
+    lose(deps, count, error)
+  }
+}
 
-export function startRequestFlush(deps: Pick<Deps, 'telemetry' | 'log'>, worker: Database): Repeating {
-  const flushing = repeat(
+export async function flushRequests(deps: Flushing, worker: Database): Promise<void> {
+  await flushRows(deps, worker)
+  await flushMinutes(deps, worker)
+}
+
+const FLUSH_MS = 500
+const FLUSH_MINUTES_MS = 5000
+
+export function startRequestFlush(deps: Flushing, worker: Database): Repeating {
+  const rows = repeat(
     FLUSH_MS,
-    () => flushRequests(deps, worker),
+    () => flushRows(deps, worker),
     () => undefined,
   )
-  deps.telemetry.requests.onCrowd(flushing.nudge)
-  return flushing
+  const minutes = repeat(
+    FLUSH_MINUTES_MS,
+    () => flushMinutes(deps, worker),
+    () => undefined,
+  )
+  deps.telemetry.requests.onCrowd(rows.nudge)
+  return {
+    nudge: rows.nudge,
+    stop: async () => {
+      // In this order: the last rows are counted, too.
+      await rows.stop()
+      await minutes.stop()
+    },
+  }
 }
 
 const HOUR_MS = 3_600_000

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Db } from '../db/database.ts'
-import { bucketOf } from './histogram.ts'
+import type { Minute } from './minutes.ts'
 import type { RequestRow } from './telemetry.ts'
 
 /** One parameter for all rows: a statement of fixed length is parsed faster than one with a thousand placeholders. */
@@ -14,53 +14,11 @@ export async function insertRequests(db: Db, rows: readonly RequestRow[]): Promi
     on conflict do nothing`.execute(db)
 }
 
-interface Minute {
-  readonly org_id: string
-  readonly principal: string
-  readonly route: string
-  readonly minute: string
-  requests: number
-  errors: number
-  readonly buckets: number[]
-}
-
-const MINUTE_MS = 60_000
-
-function minutesOf(rows: readonly RequestRow[]): Minute[] {
-  const minutes = new Map<string, Minute>()
-  for (const { orgId, principal, method, route, occurredAt, status, durationMs } of rows) {
-    const minute = Math.floor(occurredAt.getTime() / MINUTE_MS)
-    const key = `${orgId} ${principal} ${method} ${route} ${minute}`
-    let entry = minutes.get(key)
-    if (!entry) {
-      const text = new Date(minute * MINUTE_MS).toISOString()
-      entry = {
-        org_id: orgId,
-        principal,
-        route: `${method} ${route}`,
-        minute: text,
-        requests: 0,
-        errors: 0,
-        buckets: [],
-      }
-      minutes.set(key, entry)
-    }
-    entry.requests++
-    if (status >= 400) entry.errors++
-    const bucket = bucketOf(durationMs)
-    // No longer than it must be: most requests are quick, and there is a row for every minute.
-    while (entry.buckets.length <= bucket) entry.buckets.push(0)
-    entry.buckets[bucket] = (entry.buckets[bucket] ?? 0) + 1
-  }
-  // Two processes that merge the same minutes take their locks in the same order.
-  return [...minutes].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry)
-}
-
-export async function addToMinutes(db: Db, rows: readonly RequestRow[]): Promise<void> {
+export async function addToMinutes(db: Db, minutes: readonly Minute[]): Promise<void> {
   await sql`
     insert into metric_minute as m (org_id, principal, route, minute, requests, errors, buckets)
     select org_id, principal, route, minute, requests, errors, array(select value::bigint from jsonb_array_elements_text(buckets) with ordinality as b(value, i) order by i)
-    from jsonb_to_recordset(${JSON.stringify(minutesOf(rows))}::jsonb) as r(org_id text, principal text, route text, minute timestamptz, requests bigint, errors bigint, buckets jsonb)
+    from jsonb_to_recordset(${JSON.stringify(minutes)}::jsonb) as r(org_id text, principal text, route text, minute timestamptz, requests bigint, errors bigint, buckets jsonb)
     on conflict (org_id, principal, route, minute) do update
     set requests = m.requests + excluded.requests, errors = m.errors + excluded.errors, buckets = add_buckets(m.buckets, excluded.buckets)`.execute(
     db,

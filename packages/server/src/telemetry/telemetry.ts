@@ -1,6 +1,7 @@
 import { type Backlog, NO_BACKLOG } from './backlog.ts'
 import { type Batch, makeBatch } from './batch.ts'
 import { makeRequestMetrics, type RequestMetrics } from './metrics.ts'
+import { type Minutes, makeMinutes } from './minutes.ts'
 import { startVitals, type Vitals } from './vitals.ts'
 
 // What a process knows of itself, in memory: written by every request without waiting, read by background work, by /metrics and
@@ -57,6 +58,8 @@ export interface LastBacklog {
 
 export interface Telemetry {
   readonly requests: Batch<RequestRow>
+  /** Of the rows that were written. */
+  readonly minutes: Minutes
   /** Absent unless an exporter is configured. */
   readonly spans: Batch<Span> | undefined
   readonly metrics: RequestMetrics
@@ -74,6 +77,7 @@ export function makeTelemetry({ exportsSpans }: { exportsSpans: boolean }): Tele
   const vitals = startVitals()
   return {
     requests: makeBatch({ capacity: MAX_WAITING_ROWS, crowd: ROWS_PER_WRITE }),
+    minutes: makeMinutes(),
     spans: exportsSpans ? makeBatch({ capacity: MAX_WAITING_SPANS, crowd: 512 }) : undefined,
     metrics: makeRequestMetrics(),
     audit: makeAuditLag(),
