@@ -100,7 +100,7 @@ export function buildApp(deps: Deps): FastifyInstance {
   observeRequests(app, deps)
   takeJsonOnly(app)
   app.addHook('onRequest', async (request, reply) => {
-    reply.headers({ ...SECURITY_HEADERS, 'x-request-id': request.id })
+    reply.headers(SECURITY_HEADERS).header('x-request-id', request.id)
     guard(deps.config, request.raw)
     // Here, since Fastify would read the body of what nobody serves.
     if (request.is404) return served.page(request, reply) ?? notFound(request, reply)

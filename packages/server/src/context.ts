@@ -59,11 +59,11 @@ export interface RequestFacts {
   readonly userAgent: string
   readonly routeName: string
   /** The size of the log that the caller knows, from `Tlog-Have`. */
-  readonly have?: number
+  readonly have?: number | undefined
   /** What an earlier conflict brought, from `Vault-Turn`. */
-  readonly turn?: string
+  readonly turn?: string | undefined
   /** The list the caller has seen, from `If-Match`. */
-  readonly ifMatch?: string
+  readonly ifMatch?: string | undefined
 }
 
 /** One request of a known principal. `db` is there only inside `transact`. */

@@ -42,7 +42,7 @@ export const WORKER_POOL = 3
 
 const CROCKFORD = Buffer.from('0123456789abcdefghjkmnpqrstvwxyz')
 const randomCrockford = makeRandomText((random) => {
-  for (const [i, byte] of random.entries()) random[i] = CROCKFORD[byte & 31] as number
+  for (let i = 0; i < random.length; i++) random[i] = CROCKFORD[(random[i] as number) & 31] as number
   return random.toString('latin1')
 })
 /** 110 random bits: unguessable, and shorter than a UUID. */

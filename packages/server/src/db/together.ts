@@ -4,7 +4,7 @@ import type pg from 'pg'
 export interface KeyedStatement {
   readonly name: string
   readonly text: string
-  /** The parameter, where it is not the array of keys. */
+  /** The parameter, where it is not the array of keys, each once. */
   parameterOf?(keys: readonly string[]): unknown
   /** What a row calls its key, where that is shorter than the key itself. */
   rowKey?(key: string): string
@@ -26,7 +26,7 @@ const KEYS_PER_STATEMENT = 100
  */
 export function askTogether(
   pool: pg.Pool,
-  { name, text, parameterOf = (keys) => keys, rowKey = (key) => key }: KeyedStatement,
+  { name, text, parameterOf = (keys) => [...new Set(keys)], rowKey = (key) => key }: KeyedStatement,
 ): <T>(key: string) => Promise<T | null> {
   let waiting: Question[] = []
   let running = 0
@@ -34,7 +34,7 @@ export function askTogether(
 
   const send = async (questions: readonly Question[]): Promise<void> => {
     try {
-      const values = [parameterOf([...new Set(questions.map(({ key }) => key))])]
+      const values = [parameterOf(questions.map(({ key }) => key))]
       const { rows } = await pool.query<{ key: string; row: unknown }>({ name, text, values })
       const found = new Map(rows.map(({ key, row }) => [key, row]))
       for (const { key, answer } of questions) answer(found.get(rowKey(key)) ?? null)

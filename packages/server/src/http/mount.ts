@@ -104,14 +104,11 @@ function answer(gate: Gate, routeName: string, route: Route, handler: AnyHandler
   const validate = inputReader(route)
   return async (request: FastifyRequest, reply: FastifyReply) => {
     const input = (request.input ?? validate(request)) as Input<Route>
-    const have = readHave(header(request, 'tlog-have'))
-    const ifMatch = header(request, 'if-match')
-    const turn = readTurn(header(request, 'vault-turn'))
     const facts = {
       ...factsOf(request, routeName),
-      ...(have !== undefined && { have }),
-      ...(ifMatch !== undefined && { ifMatch }),
-      ...(turn !== undefined && { turn }),
+      have: readHave(header(request, 'tlog-have')),
+      ifMatch: header(request, 'if-match'),
+      turn: readTurn(header(request, 'vault-turn')),
     }
     reply.code(route.status ?? 200)
     if (isPublic(route.access))

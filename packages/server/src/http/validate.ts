@@ -13,8 +13,9 @@ type Check = (value: unknown) => unknown
 
 function compile(part: Part, schema: TSchema): Check {
   const validator = Compile(schema)
+  const read: Check = part === 'body' ? (value) => value : textReader(schema)
   return (value) => {
-    const candidate = part === 'body' ? value : fromText(schema, value)
+    const candidate = read(value)
     if (validator.Check(candidate)) return candidate
     throw new ApiError('validation_failed', {
       details: { in: part, problems: problemsOf(validator.Errors(candidate)) },
@@ -29,13 +30,21 @@ const LITERALS: Readonly<Record<string, RegExp>> = {
 }
 
 /** What a URL says becomes a number or a boolean only where the contract wants one and the text is written exactly like one. */
-function fromText(schema: TSchema, value: unknown): unknown {
+function textReader(schema: TSchema): Check {
   const { properties = {} } = schema as { properties?: Record<string, { type?: string }> }
-  const read = (type: string | undefined, text: unknown): unknown =>
-    typeof text === 'string' && type !== undefined && LITERALS[type]?.test(text) ? JSON.parse(text) : text
-  return Object.fromEntries(
-    Object.entries(value as object).map(([name, text]) => [name, read(properties[name]?.type, text)]),
-  )
+  const literals = Object.entries(properties).flatMap(([name, { type = '' }]) => {
+    const form = LITERALS[type]
+    return form ? [{ name, form }] : []
+  })
+  if (literals.length === 0) return (value) => value
+  return (value) => {
+    const read: Record<string, unknown> = { ...(value as object) }
+    for (const { name, form } of literals) {
+      const text = read[name]
+      if (typeof text === 'string' && form.test(text)) read[name] = JSON.parse(text)
+    }
+    return read
+  }
 }
 
 /** Without a page a list is given whole, and how long a page would be says nothing; not so where it is read on from a place, `after`. */

@@ -5,7 +5,7 @@ import { record } from '../../audit/record.ts'
 import { type Ctx, type Deps, type TxCtx, transact } from '../../context.ts'
 import type { Database } from '../../db/database.ts'
 import { makeRecent, type Recent } from '../../db/recent.ts'
-import { type Ready, ready, type Travelling } from '../../http/one-trip.ts'
+import { type Ready, readyJson, type Travelling } from '../../http/one-trip.ts'
 import { signedVault, signedWithKeys } from './answer.ts'
 import * as store from './store.ts'
 
@@ -40,7 +40,7 @@ async function trip(deps: Deps, { apiKey, input, request }: Parameters<Travellin
   const row = await deps.database.readEnvironment(JSON.stringify(question))
   if (row === null) return { key: null, found: null }
   const end = row.indexOf('\n')
-  return { key: keyIn(row.slice(end + 1)), found: foundIn(row.slice(0, end)) }
+  return { key: keyIn(apiKey.accessKey, row.slice(end + 1)), found: foundIn(row.slice(0, end)) }
 }
 
 function foundIn(text: string): Found | null {
@@ -50,14 +50,14 @@ function foundIn(text: string): Found | null {
 }
 
 const MAX_KEYS = 5000
-const keys = makeRecent<NonNullable<KeyRow>>(MAX_KEYS)
+const keys = makeRecent<{ readonly text: string; readonly row: NonNullable<KeyRow> }>(MAX_KEYS)
 
 /** Read in this statement each time; the same text is only not parsed again. */
-function keyIn(text: string): NonNullable<KeyRow> {
-  const known = keys.get(text)
-  if (known) return known
+function keyIn(accessKey: string, text: string): NonNullable<KeyRow> {
+  const known = keys.get(accessKey)
+  if (known?.text === text) return known.row
   const row = JSON.parse(text) as NonNullable<KeyRow>
-  keys.set(text, row)
+  keys.set(accessKey, { text, row })
   return row
 }
 
@@ -68,15 +68,14 @@ function handle(
 ): Promise<Output<Route> | Ready> | Ready {
   // Also where the statement found nothing: the ordinary way says what exactly is refused, and records it.
   if (!found) return read(ctx, input, true)
-  const known = answersOf(ctx).get(nameOf(ctx, input, found))
-  return known ? ready(known) : makeAnswer(ctx, input, found)
+  return answersOf(ctx).get(nameOf(ctx, input, found)) ?? makeAnswer(ctx, input, found)
 }
 
 async function makeAnswer(ctx: Ctx, input: Input<Route>, found: Found): Promise<Ready> {
   const body = await read(ctx, input, false)
-  const bytes = Buffer.from(JSON.stringify(body))
+  const bytes = readyJson(body)
   answersOf(ctx).set(nameOf(ctx, input, { ...found, headHash: body.headHash, size: sizeOf(body) ?? found.size }), bytes)
-  return ready(bytes)
+  return bytes
 }
 
 export const environmentFields: Travelling<Route, Found | null> = { trip, handle }
@@ -117,10 +116,10 @@ async function proofOf(ctx: TxCtx, vault: Awaited<ReturnType<typeof openVault>>,
 const MAX_BYTES = 64 * 1024 * 1024
 
 // For each database: a copy of one goes on to another log with other answers under the same names.
-const answers = new WeakMap<Database, Recent<Buffer>>()
+const answers = new WeakMap<Database, Recent<Ready>>()
 
-function answersOf({ database }: Deps): Recent<Buffer> {
-  const kept = answers.get(database) ?? makeRecent<Buffer>(MAX_BYTES, ({ length }) => length)
+function answersOf({ database }: Deps): Recent<Ready> {
+  const kept = answers.get(database) ?? makeRecent<Ready>(MAX_BYTES, ({ length }) => length)
   answers.set(database, kept)
   return kept
 }
