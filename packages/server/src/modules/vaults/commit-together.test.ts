@@ -56,10 +56,7 @@ async function send({ vaultId, commit, key, have }: Sent): Promise<CommitReceipt
     idempotent: key && { keyHash: sha256(key), requestHash: sha256(commit.head.payload), status: 201, onceOnly: [] },
     connection: () => ({ isOpen: () => true }),
   }
-  const bytes = (await commitRoute(
-    ctx as unknown as Ctx,
-    { params: { vaultId }, body: { commit } } as never,
-  )) as Ready
+  const bytes = (await commitRoute(ctx as unknown as Ctx, { params: { vaultId }, body: { commit } } as never)) as Ready
   return JSON.parse(bytes.toString()) as CommitReceipt
 }
 
