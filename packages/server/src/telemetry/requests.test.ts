@@ -14,7 +14,7 @@ import { readTraceContext } from './trace-context.ts'
 
 // Catches: a request that waits for or fails with its telemetry, rows beyond the bound, histograms that two processes overwrite
 // for each other, a raw path or an address in a row, answers that are kept for ever. Seen red: no bound; an upsert without adding up; the
-// URL for the template; keys of idempotency left out of what is removed.
+// URL for the template; keys of idempotency left out of what is removed; minutes that are left when it stops.
 
 let h: Harness
 let org: { orgId: string; tenantId: string }
