@@ -5,14 +5,14 @@ import { asAnother } from '../../test/one-connection.ts'
 import { asSuperuser } from '../../test/principals.ts'
 import { type Ctx, inOrg, transact } from '../context.ts'
 import { startOfChain } from './chain.ts'
-import { record } from './record.ts'
+import { auditRow, record } from './record.ts'
 import { sealAudit, startSealer } from './seal.ts'
 import { verifyAuditChain } from './verify.ts'
 
 // Catches: an event that is sealed twice or never when its commit comes late, two sealers that append at once, a chain shared
 // by two organisations, a sealer that waits for another, several organisations that are not sealed together. Seen red: taking the head
 // without its lock; sealing "behind the last sealed seq" instead of what is queued; together, a hash too few or a position too far;
-// a failure in one organisation that ends the turn, with /metrics as before it.
+// a failure in one organisation that ends the turn, with /metrics as before it; of a statement that records several, one that is queued.
 
 let h: Harness
 beforeAll(async () => {
@@ -102,6 +102,15 @@ it('puts an event that commits late behind events with larger numbers, and seals
     intact: true,
     end: { position: 2 },
   })
+})
+
+it('seals each event of a statement that records several', async () => {
+  const { orgId } = await h.org('several')
+  const ctx = contextOf(orgId)
+  const rows = [1, 2, 3].map((n) => auditRow(ctx, { action: 'test.act', metadata: { n } }))
+  await inOrg(h.deps, orgId, (db) => db.insertInto('audit_event').values(rows).execute())
+  await sealAudit(h.deps, h.worker)
+  expect((await sealedOf(orgId)).map(({ n }) => n)).toEqual([1, 2, 3])
 })
 
 it('seals every event of 30 concurrent writers exactly once while three sealers compete', async () => {
