@@ -2,8 +2,8 @@
 // Starts the built program; scripts/build.ts puts this file into the package. The program starts fifty times a day, and most of what
 // such a start takes is to compile functions. Node keeps what it compiles when it loads a file; but functions are compiled when they
 // are first called. So the scripts are loaded here, and what was compiled by the time they are done is kept for the next start.
-const { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } =
-  process.getBuiltinModule('node:fs')
+const fs = process.getBuiltinModule('node:fs')
+const { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } = fs
 const { Script } = process.getBuiltinModule('node:vm')
 
 /** Which build is in ../dist. */
@@ -29,6 +29,8 @@ function compiledFolder() {
   return !found || (found.isDirectory() && isOurs(found)) ? folder : undefined
 }
 
+const PIECE_BYTES = 32_768
+
 const look = (path) => lstatSync(path, { throwIfNoEntry: false })
 
 /** Nobody else has made it or may write there. Windows keeps others out by itself, and says nothing of it here. */
@@ -41,9 +43,25 @@ const isOurs = ({ uid, mode }) => !process.getuid || (uid === process.getuid() &
 function compiledIn(path) {
   const found = look(path)
   if (!found?.isFile() || !isOurs(found)) return undefined
-  const kept = readFileSync(path)
-  const data = kept.subarray(0, kept.length / 2)
-  return data.equals(kept.subarray(data.length)) ? data : undefined
+  const fd = fs.openSync(path, 'r')
+  try {
+    const data = Buffer.allocUnsafeSlow(found.size / 2)
+    fs.readSync(fd, data)
+    return isRepeatedIn(fd, data) ? data : undefined
+  } finally {
+    fs.closeSync(fd)
+  }
+}
+
+/** Piece by piece, since memory that is new costs as much as what is read into it. */
+function isRepeatedIn(fd, data) {
+  const piece = Buffer.allocUnsafeSlow(PIECE_BYTES)
+  for (let at = 0; at < data.length; ) {
+    const length = fs.readSync(fd, piece, 0, Math.min(PIECE_BYTES, data.length - at))
+    if (length === 0 || data.compare(piece, 0, length, at, at + length) !== 0) return false
+    at += length
+  }
+  return true
 }
 
 /** What a start is of, as far as that decides which functions are called: the command and its flags, without what they are given. */

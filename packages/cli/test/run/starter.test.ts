@@ -67,7 +67,12 @@ it('does not run code that was altered where it is kept, and compiles it anew', 
   const alteredIn = (from: number, to: number) =>
     Uint8Array.from(whole, (byte, i) => (i > from && i < to && i % 64 === 0 ? byte ^ 0xff : byte))
   const half = whole.length / 2
-  const altered = [alteredIn(2000, half), alteredIn(half + 2000, whole.length)]
+  const altered = [
+    alteredIn(2000, half),
+    alteredIn(half + 2000, whole.length),
+    alteredIn(half - 200, half),
+    alteredIn(whole.length - 200, whole.length),
+  ]
   for (const bytes of [...altered, whole.subarray(0, 1000), whole.subarray(1), new Uint8Array()]) {
     writeFileSync(kept(), bytes)
     expect(await answer()).toMatchObject({ code: 7, signal: null })
