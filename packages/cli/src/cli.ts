@@ -15,6 +15,8 @@ export interface Cli extends Speaker {
   readonly paths: Paths
   /** Ends with Ctrl-C and with --timeout. */
   readonly signal: AbortSignal
+  /** Whether either of them ends this command; nobody else need follow the signal. */
+  readonly isEnded: boolean
   readonly ask: Ask
   /** Who this command acts as. */
   credential(): Promise<Credential>
@@ -40,11 +42,12 @@ export interface CliParts {
   readonly io: Io
   readonly globals: GlobalFlags
   readonly speaker: Speaker
-  readonly signal: AbortSignal
+  readonly signal: () => AbortSignal
+  readonly isEnded: boolean
   readonly ask: Ask
 }
 
-export function makeCli({ io, globals, speaker, signal, ask }: CliParts): Cli {
+export function makeCli({ io, globals, speaker, signal, isEnded, ask }: CliParts): Cli {
   const paths = pathsOf(io.env)
   const keyPlace: KeyStorePlace = {
     env: io.env,
@@ -62,7 +65,10 @@ export function makeCli({ io, globals, speaker, signal, ask }: CliParts): Cli {
     io,
     globals,
     paths,
-    signal,
+    get signal() {
+      return signal()
+    },
+    isEnded,
     ask,
     keyPlace,
     keyStore,

@@ -63,16 +63,25 @@ interface Place {
   readonly speaker: Speaker
 }
 
-/** Ctrl-C once ends the work, and --timeout does; what was begun is told to stop through the signal. */
-function signalFor({ timeout }: GlobalFlags): { readonly signal: AbortSignal; readonly controller: AbortController } {
-  const controller = new AbortController()
+/**
+ * Ctrl-C once ends the work, and --timeout does; what was begun is told to stop through the signal. Made when it is first asked for,
+ * since a command that becomes another is over before.
+ */
+function controllerFor({ timeout }: GlobalFlags): () => AbortController {
+  let made: AbortController | undefined
+  const controller = (): AbortController => {
+    made ??= new AbortController()
+    return made
+  }
   if (timeout !== undefined)
     setTimeout(
       () =>
-        controller.abort(new CliError('timeout', 'the time was over', { fix: 'give a longer --timeout, such as 30s' })),
+        controller().abort(
+          new CliError('timeout', 'the time was over', { fix: 'give a longer --timeout, such as 30s' }),
+        ),
       Math.min(timeout, LONGEST_TIMER_MS),
     ).unref()
-  return { signal: controller.signal, controller }
+  return controller
 }
 
 /** What cannot answer without the server says so, rather than ask it all the same. */
@@ -95,11 +104,13 @@ async function runCommand(
   if (globals.help) return printHelp({ ...place, speaker }, found)
   if (globals.schema) return printSchema(io, command)
   ensureOffline(globals, path)
-  const { signal, controller } = signalFor(globals)
+  const controller = controllerFor(globals)
   // A command that hands its terminal to a child takes the signals itself.
-  const onInterrupt = (): void => controller.abort(new CliError('interrupted', 'interrupted'))
+  const onInterrupt = (): void => controller().abort(new CliError('interrupted', 'interrupted'))
   if (!command.takesCommand) process.once('SIGINT', onInterrupt)
-  const cli = makeCli({ io, globals, speaker, signal, ask: makeAsk(speaker) })
+  const isEnded = !command.takesCommand || globals.timeout !== undefined
+  const signal = (): AbortSignal => controller().signal
+  const cli = makeCli({ io, globals, speaker, isEnded, signal, ask: makeAsk(speaker) })
   try {
     const result = await command.run(cli, input)
     // A command whose output is its child's has none of its own.
@@ -107,7 +118,8 @@ async function runCommand(
     return result?.exitCode ?? EXIT.ok
   } catch (error) {
     // What the SDK says of an abort is less than why it was aborted.
-    const reason: unknown = signal.aborted ? signal.reason : error
+    const { aborted: isAborted, reason: why } = signal()
+    const reason: unknown = isAborted ? why : error
     const shown = shownError(reason instanceof CliError ? reason : error, await addressOf(cli))
     speaker.error(shown)
     return command.takesCommand ? EXIT.notStarted : shown.exitCode

@@ -150,7 +150,8 @@ export async function signIn(machine: Machine, url: string, founder: FirstPerson
   const io: Io = { argv: [], env: machine.env, cwd: machine.home, stdin, stdout: none, stderr: none }
   const globals = globalsOf([])
   const speaker = speakerFor(io, globals)
-  const cli = makeCli({ io, globals, speaker, signal: new AbortController().signal, ask: makeAsk(speaker) })
+  const { signal } = new AbortController()
+  const cli = makeCli({ io, globals, speaker, signal: () => signal, isEnded: true, ask: makeAsk(speaker) })
   await prepareFileStore(cli.keyPlace, PASSPHRASE)
   const { orgId: org, trustAnchor: trust_anchor, email } = founder
   const profile = { kind: 'person', server: url, org, trust_anchor, email } as const

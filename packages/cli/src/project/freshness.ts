@@ -58,7 +58,11 @@ async function readWanted(
   { fresh, isOffline, maxAge }: Freshness,
 ): Promise<EnvBundle | undefined> {
   if (asksNothing(part)) return undefined
-  const options: EnvOptions = { ...part.options, signal: cli.signal, ...(maxAge !== undefined && { maxAge }) }
+  const options: EnvOptions = {
+    ...part.options,
+    ...(cli.isEnded && { signal: cli.signal }),
+    ...(maxAge !== undefined && { maxAge }),
+  }
   if (isOffline) return secrets.env(part.source, { ...options, offline: true })
   if (fresh === 'always') return secrets.env(part.source, { ...options, offline: false })
   if (fresh === 'auto') return secrets.env(part.source, options)

@@ -1,4 +1,5 @@
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { CallOptions } from '../world.ts'
@@ -8,7 +9,7 @@ import { type Exit, runProcess, type Scene, SECRETS, startProcess, startScene } 
 // conflict that is decided in silence, a request for each secret, an old answer that is taken for a new one, a value on a disk,
 // a command that waits for ever for its standard input, a plain outage that is shown as an attack. Seen red: nobody let in after the end, an empty
 // --only that gave everything, a mistyped format that became the name of a pipe, a reference without sr:// that was none, a copy
-// that was too old called a failed verification.
+// that was too old called a failed verification; a --timeout that ended nothing.
 
 let scene: Scene
 beforeAll(async () => {
@@ -48,6 +49,19 @@ const AWAY = { env: { STRONGROOM_SERVER: 'http://127.0.0.1:9', STRONGROOM_MAX_RE
 
 const requests = ({ stderr }: Exit): readonly string[] =>
   [...String(stderr).matchAll(/^strongroom: (\w+ \S+) \d+/gm)].map(([, request]) => request ?? '')
+
+it('gives up at --timeout where the server takes a question and never answers, and starts nothing', async () => {
+  const open: Socket[] = []
+  const silent = createServer((socket) => void open.push(socket)).listen(0, '127.0.0.1')
+  await new Promise((resolve) => silent.once('listening', resolve))
+  const env = { STRONGROOM_SERVER: `http://127.0.0.1:${(silent.address() as AddressInfo).port}` }
+  for (const source of [['--vault', 'prod'], []])
+    expect(await refusal([...source, '--timeout', '1s'], { env })).toMatchObject({ code: 'timeout' })
+  // Once for each: what was not told to stop would have asked again after a time-out of its own.
+  expect(open).toHaveLength(2)
+  for (const socket of open) socket.destroy()
+  silent.close()
+})
 
 it('gives the variables of a vault, of the only vault, of a project, and of the vault that the environment names', async () => {
   expect(await environment(['--vault', 'prod'])).toMatchObject(SECRETS)
