@@ -61,6 +61,7 @@ export {
 } from './identity/document.ts'
 export { KEY_ID_PATTERN, type Kid, makeId, type Principal, parseKid, principalOf } from './identity/identifiers.ts'
 export { type CheckedKey, checkKey, deriveKeyId, type KeyBundle } from './identity/key-bundle.ts'
+export { type KeyMemory, keyMemory } from './identity/key-memory.ts'
 export {
   decodePem,
   encodePem,

@@ -49,12 +49,21 @@ const MAX_RSA_BITS = 4096
 const CACHE_SIZE = 4096
 const passed = new Map<string, CheckedKey>()
 
+// Of the check only the arithmetic on a curve takes long. Ids of keys that passed it in an earlier process (key-memory.ts).
+const sound = new Set<string>()
+
+/** Package-internal: the newest key ids that were checked, and those an earlier process is known to have checked. */
+export const checkedKids = (most: number): readonly string[] => [...passed.keys()].slice(-most)
+export const recallChecked = (kids: readonly string[]): void => {
+  for (const kid of kids) if (sound.size < CACHE_SIZE) sound.add(kid)
+}
+
 const sameBundle = (a: KeyBundle, b: KeyBundle): boolean =>
   a.enc === b.enc && a.sig === b.sig && a.sigAlg === b.sigAlg && a.kem === b.kem && a.kemAlg === b.kemAlg
 
 /** Accepts a public key under a key id, or refuses: `key_substitution` if the id names another key, `weak_key` if it is unfit. */
 export function checkKey(kid: string, candidate: unknown, minRsaBits: number = MIN_RSA_BITS): CheckedKey {
-  const key = checkedOnce(kid, keyBundle(candidate, 'key'), checkEd25519)
+  const key = checkedOnce(kid, keyBundle(candidate, 'key'), sound.has(kid) ? parseEd25519Spki : checkEd25519)
   ensure(key.rsaBits >= minRsaBits, 'weak_key', 'an RSA key is shorter than the policy asks', { kid })
   return key
 }

@@ -22,6 +22,13 @@ export interface Signer {
   sign(message: Uint8Array): Awaitable<Bytes>
 }
 
+/** Payloads of wrapped keys that were opened before, by the hash of the wrap. They are checked like those that are opened now. */
+export interface WrapMemory {
+  recall(wrap: string): Bytes | undefined
+  /** Nothing to do for what is kept already. */
+  keep(wrap: string, payload: Bytes): Promise<void>
+}
+
 /** What a wrapped key is opened with; an HSM or a KMS can implement it. */
 export interface Recipient {
   readonly kid: Kid
@@ -29,6 +36,7 @@ export interface Recipient {
   rsaDecrypt(ciphertext: Uint8Array): Awaitable<Bytes | undefined>
   /** Present iff the bundle is hybrid. */
   decapsulate?(ciphertext: Uint8Array): Awaitable<Bytes>
+  readonly memory?: WrapMemory
 }
 
 export type Identity = Signer & Recipient

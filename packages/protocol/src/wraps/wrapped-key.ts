@@ -8,6 +8,7 @@ import { defineKind, type Envelope, makeDocument, type PayloadOf } from '../iden
 import { kidText, vaultIdText } from '../identity/identifiers.ts'
 import type { CheckedKey } from '../identity/key-bundle.ts'
 import type { Recipient, Signer } from '../identity/private-keys.ts'
+import type { Awaitable } from '../platform/platform.ts'
 import { DEK_BYTES, type Dek, dekBytes, openDek } from '../values/dek.ts'
 import { hybridOpen, hybridSeal } from './hybrid.ts'
 
@@ -79,21 +80,29 @@ export interface VerifiedWrappedKey {
 
 /** RSA, context, commitment: the last three steps of 3.2. Every failure before the context check looks the same. */
 export async function unwrapDek(wrapped: VerifiedWrappedKey, recipient: Recipient): Promise<Dek> {
-  const { payload } = wrapped
+  const { payload, hash: wrap } = wrapped
   ensure(payload.to === recipient.kid, 'wrap_context', 'a wrapped key is for another recipient', { to: payload.to })
   const context = contextOf(payload)
-  const opened =
-    payload.alg === 'RSA-OAEP-256'
-      ? await recipient.rsaDecrypt(fromBase64url(payload.ct))
-      : await openHybrid(payload, recipient, context)
+  const opened = recipient.memory?.recall(wrap) ?? (await openPayload(payload, recipient, context))
   ensure(opened?.length === PAYLOAD_BYTES && opened[0] === 1, 'wrap_context', 'a wrapped key does not open')
   const inner = opened.subarray(1 + DEK_BYTES)
   ensure(equalBytes(inner, platform.sha256(context)), 'wrap_context', 'a wrapped key was made for another context', {
     vaultId: payload.vaultId,
   })
   // Copied, also where a key service gave a Buffer, whose slice() would share the memory the service may wipe.
-  return openDek(new Uint8Array(opened.subarray(1, 1 + DEK_BYTES)), payload, payload.dekCommit)
+  const dek = openDek(new Uint8Array(opened.subarray(1, 1 + DEK_BYTES)), payload, payload.dekCommit)
+  await recipient.memory?.keep(wrap, opened)
+  return dek
 }
+
+const openPayload = (
+  payload: WrappedDekPayload,
+  recipient: Recipient,
+  context: Uint8Array,
+): Awaitable<Bytes | undefined> =>
+  payload.alg === 'RSA-OAEP-256'
+    ? recipient.rsaDecrypt(fromBase64url(payload.ct))
+    : openHybrid(payload, recipient, context)
 
 async function openHybrid(
   payload: WrappedDekPayload,

@@ -1,5 +1,5 @@
-// What was verified, kept for when the server cannot be reached: ciphertexts and proofs, never a value or a key. It is verified
-// again whenever it is read.
+// What was verified, kept for when the server cannot be reached: ciphertexts and proofs, never a value or a key in the open. It is
+// verified again whenever it is read.
 
 /** A place for bytes under a name. */
 export interface CacheStore {
