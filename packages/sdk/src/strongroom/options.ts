@@ -1,4 +1,4 @@
-import type { Evidence, Identity, Notice } from '@strongroom/protocol'
+import type { Evidence, Identity, Notice, Principal, PrivateKeyMaterial } from '@strongroom/protocol'
 import type { OnRecovery, UnlinkedSigner, Verification } from '../engine/actor.ts'
 import type { CacheStore } from '../engine/cache.ts'
 import { explained, type TrustKeeper } from '../engine/trust.ts'
@@ -118,6 +118,7 @@ export interface Platform {
   readText?(path: string): string
   trustStore(env: Readonly<Record<string, string | undefined>>): TrustKeeper
   cache?(env: Readonly<Record<string, string | undefined>>): CacheStore
+  readonly openKeys?: OpenKeys
   onEvidence?(evidence: Evidence): unknown
   readonly files?: Files
   /** For tools that watch a process from beside: what every attempt came to. */
@@ -125,6 +126,14 @@ export interface Platform {
   /** Whether a fetch failed before it had a connection; a browser does not say. */
   isUnsent?(cause: unknown): boolean
 }
+
+/** The private keys in `pem`, which `material` reads, with what they remember in the cache. It pays where processes are short. */
+export type OpenKeys = (
+  cache: CacheStore,
+  principal: Principal,
+  pem: string,
+  material: () => PrivateKeyMaterial,
+) => Promise<Identity>
 
 /** One attempt of a request, without bodies, headers or credentials. */
 export interface Attempt {
@@ -148,6 +157,7 @@ export interface Config {
   readonly trustAnchor: string | undefined
   readonly trust: TrustKeeper
   readonly cache: CacheStore | undefined
+  readonly openKeys: OpenKeys | undefined
   readonly maxStaleMs: number
   readonly witnessWaitMs: number
   readonly witnessPolicy: string | undefined
@@ -260,6 +270,7 @@ export function configOf(given: StrongroomOptions, platform: Platform): Config {
     trustAnchor: options.trustAnchor,
     trust: explained(options.trustStore ?? platform.trustStore(NOBODY)),
     cache: cache === false ? undefined : (cache ?? platform.cache?.(NOBODY)),
+    openKeys: platform.openKeys,
     maxStaleMs: durationMs(verify.maxCheckpointAge ?? DAY, 'maxCheckpointAge'),
     witnessWaitMs: durationMs(verify.maxWitnessWait ?? '30s', 'maxWitnessWait'),
     witnessPolicy: verify.witnesses && policyOf(verify.witnesses),

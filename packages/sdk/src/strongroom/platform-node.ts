@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { Evidence } from '@strongroom/protocol'
 import { fileCache, fileTrust } from '../engine/trust-file.ts'
 import { nodeFiles } from './files-node.ts'
+import { openWithMemory } from './key-memory.ts'
 import type { Platform } from './options.ts'
 
 /** Where HOME is set to nothing, that of the account: pins must not lie in whatever folder a program was started in. */
@@ -39,6 +40,7 @@ export const nodePlatform: Platform = {
   trustStore: ({ STRONGROOM_TRUST_STORE: path }) =>
     fileTrust(path || inHome('.local', 'share', 'strongroom', 'trust.json')),
   cache: ({ STRONGROOM_CACHE_DIR: path }) => fileCache(path || inHome('.cache', 'strongroom')),
+  openKeys: openWithMemory,
   onEvidence: keepEvidence,
   files: nodeFiles,
   publish: (event) => requests.publish(event),

@@ -1,17 +1,15 @@
 import {
   decodePem,
   type Identity,
-  type KeyMemory,
-  keyMemory,
   NO_WITNESSES,
   openKeys,
   orgTrustOf,
   type Principal,
+  type PrivateKeyMaterial,
   parseTrustAnchor,
 } from '@strongroom/protocol'
 import type { Client } from '../client.ts'
 import { type Actor, makeActor } from '../engine/actor.ts'
-import type { CacheStore } from '../engine/cache.ts'
 import { orAborted } from '../engine/queue.ts'
 import { pinTrust } from '../engine/trust.ts'
 import type { Config } from './options.ts'
@@ -46,28 +44,18 @@ async function principalOf(config: Config, client: Client): Promise<Principal> {
 }
 
 async function identityOf(config: Config, client: Client): Promise<Identity> {
-  const { privateKey } = config
+  const { privateKey, cache, openKeys: openWith } = config
   if (privateKey === undefined)
     throw missing('the private key', 'STRONGROOM_PRIVATE_KEY', 'Give privateKey, or a bundle, which has it.')
   if (typeof privateKey !== 'string') return privateKey
+  const material = (): PrivateKeyMaterial => readPem(privateKey)
   // Before the server is asked whose they are.
-  if (config.principal === undefined) readPem(privateKey)
+  if (config.principal === undefined) material()
   const principal = await principalOf(config, client)
-  if (!config.cache) return openKeys(principal, readPem(privateKey))
-  return openWithMemory(
-    config.cache,
-    keyMemory(principal, privateKey, () => readPem(privateKey)),
-  )
+  return cache && openWith ? openWith(cache, principal, privateKey, material) : openKeys(principal, material())
 }
 
-/** What the keys have computed before is kept beside what they open. A cache that fails costs time. */
-async function openWithMemory(cache: CacheStore, { name, open }: KeyMemory): Promise<Identity> {
-  const key = `key-memory/${name}`
-  const kept = await cache.get(key).catch(() => undefined)
-  return open(kept, (sealed) => cache.set(key, sealed).catch(() => undefined))
-}
-
-function readPem(pem: string): ReturnType<typeof decodePem> {
+function readPem(pem: string): PrivateKeyMaterial {
   try {
     return decodePem(pem)
   } catch {

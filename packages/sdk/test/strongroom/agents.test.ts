@@ -318,8 +318,8 @@ it('starts from the environment: one variable, or its parts, or files', async ()
     expect((await client.secrets.env({ vault })).toObject()).toEqual({ KEY: 'v' })
   }
   expect(readFileSync(join(directory, 'trust.json'), 'utf8')).toContain(world.founder.orgId)
-  // The answer, and which vault the name led to; however often it is read.
-  expect(readdirSync(join(directory, 'cache'))).toHaveLength(2)
+  // The answer, which vault the name led to, and what the keys remember; however often it is read.
+  expect(readdirSync(join(directory, 'cache'))).toHaveLength(3)
 })
 
 it('shares opened keys with a copy, and nothing where another credential is given', async () => {

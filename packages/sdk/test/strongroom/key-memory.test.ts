@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { memoryTrust } from '../../src/engine/trust.ts'
 import { fileCache } from '../../src/engine/trust-file.ts'
+import { Strongroom } from '../../src/strongroom/node.ts'
 import { type Bot, errorOf, startWorld, unique, type World } from './world.ts'
 
 // Catches: what keys remember written in the open, or not at all, or again though nothing is new; a read that fails with the cache or
@@ -28,7 +29,7 @@ function machine(directory: string) {
   return {
     files,
     read: async () => {
-      const client = bot.again({ trustStore, cache: fileCache(directory) })
+      const client = new Strongroom({ bundle: bot.bundle.reveal(), trustStore, cache: fileCache(directory) })
       return (await client.secrets.env({ vault })).toObject()
     },
     path: () => join(directory, String(files()[0])),
@@ -64,7 +65,7 @@ it('goes on with a cache that fails', async () => {
     throw new Error('no disk')
   }
   const cache = { get: failing, set: failing, delete: failing }
-  const client = bot.again({ trustStore: memoryTrust(), cache })
+  const client = new Strongroom({ bundle: bot.bundle.reveal(), trustStore: memoryTrust(), cache })
   expect((await client.secrets.env({ vault })).toObject()).toEqual({ KEY: 'value' })
 })
 
