@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Locator, Page } from 'playwright'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { startWorld, type Tab, unlock, visit, type World } from './world.ts'
+import { putAway, startWorld, type Tab, unlock, visit, type World } from './world.ts'
 
 // The pages of vaults, as a person with a keyboard uses them. Seen red with: items before the vault they are in; a value shown at the first
 // Enter, and by a press that is too short; Escape that closes over what is being typed; a refused name that is saved, changed variables
@@ -216,8 +216,7 @@ it('shares, explains, revokes without a new key, says that one is due, and rotat
   expect((await strongroom.vaults.holders(prodId)).find(({ name }) => name === 'ci')).toMatchObject({ role: 'READ' })
   await press('Explain ci')
   await drawer().getByText('with the vault key wrapped for one key').waitFor()
-  await page.keyboard.press('Escape')
-  await drawer().waitFor({ state: 'detached' })
+  await putAway(drawer())
 
   await press('Change ci')
   await page.getByRole('menuitem', { name: 'Revoke' }).press('Enter')
