@@ -15,8 +15,8 @@ export interface Cli extends Speaker {
   readonly paths: Paths
   /** Ends with Ctrl-C and with --timeout. */
   readonly signal: AbortSignal
-  /** Whether either of them ends this command; nobody else need follow the signal. */
-  readonly isEnded: boolean
+  /** Whether either of them can end this command: otherwise there is no signal to follow. */
+  readonly canBeEnded: boolean
   readonly ask: Ask
   /** Who this command acts as. */
   credential(): Promise<Credential>
@@ -43,11 +43,11 @@ export interface CliParts {
   readonly globals: GlobalFlags
   readonly speaker: Speaker
   readonly signal: () => AbortSignal
-  readonly isEnded: boolean
+  readonly canBeEnded: boolean
   readonly ask: Ask
 }
 
-export function makeCli({ io, globals, speaker, signal, isEnded, ask }: CliParts): Cli {
+export function makeCli({ io, globals, speaker, signal, canBeEnded, ask }: CliParts): Cli {
   const paths = pathsOf(io.env)
   const keyPlace: KeyStorePlace = {
     env: io.env,
@@ -68,7 +68,7 @@ export function makeCli({ io, globals, speaker, signal, isEnded, ask }: CliParts
     get signal() {
       return signal()
     },
-    isEnded,
+    canBeEnded,
     ask,
     keyPlace,
     keyStore,

@@ -108,9 +108,9 @@ async function runCommand(
   // A command that hands its terminal to a child takes the signals itself.
   const onInterrupt = (): void => controller().abort(new CliError('interrupted', 'interrupted'))
   if (!command.takesCommand) process.once('SIGINT', onInterrupt)
-  const isEnded = !command.takesCommand || globals.timeout !== undefined
+  const canBeEnded = !command.takesCommand || globals.timeout !== undefined
   const signal = (): AbortSignal => controller().signal
-  const cli = makeCli({ io, globals, speaker, isEnded, signal, ask: makeAsk(speaker) })
+  const cli = makeCli({ io, globals, speaker, canBeEnded, signal, ask: makeAsk(speaker) })
   try {
     const result = await command.run(cli, input)
     // A command whose output is its child's has none of its own.

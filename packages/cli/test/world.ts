@@ -151,7 +151,7 @@ export async function signIn(machine: Machine, url: string, founder: FirstPerson
   const globals = globalsOf([])
   const speaker = speakerFor(io, globals)
   const { signal } = new AbortController()
-  const cli = makeCli({ io, globals, speaker, signal: () => signal, isEnded: true, ask: makeAsk(speaker) })
+  const cli = makeCli({ io, globals, speaker, signal: () => signal, canBeEnded: true, ask: makeAsk(speaker) })
   await prepareFileStore(cli.keyPlace, PASSPHRASE)
   const { orgId: org, trustAnchor: trust_anchor, email } = founder
   const profile = { kind: 'person', server: url, org, trust_anchor, email } as const

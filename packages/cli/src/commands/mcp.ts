@@ -19,7 +19,7 @@ function cliForTools({ io, globals: given }: Cli, signal: AbortSignal): Cli {
   const globals: GlobalFlags = { ...given, json: true, quiet: true, 'no-input': true, yes: false }
   const own = ioForTools(io)
   const speaker = speakerFor(own, globals)
-  return makeCli({ io: own, globals, speaker, signal: () => signal, isEnded: true, ask: makeAsk(speaker) })
+  return makeCli({ io: own, globals, speaker, signal: () => signal, canBeEnded: true, ask: makeAsk(speaker) })
 }
 
 const ENDING: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP']

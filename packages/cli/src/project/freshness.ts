@@ -60,7 +60,7 @@ async function readWanted(
   if (asksNothing(part)) return undefined
   const options: EnvOptions = {
     ...part.options,
-    ...(cli.isEnded && { signal: cli.signal }),
+    ...(cli.canBeEnded && { signal: cli.signal }),
     ...(maxAge !== undefined && { maxAge }),
   }
   if (isOffline) return secrets.env(part.source, { ...options, offline: true })
